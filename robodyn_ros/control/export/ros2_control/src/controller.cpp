@@ -9,7 +9,6 @@
 #include <chrono>
 #include <cmath>
 #include <iterator>
-#include <limits>
 #include <utility>
 
 #include "pluginlib/class_list_macros.hpp"
@@ -20,9 +19,7 @@ namespace PACKAGE_NAMESPACE
 namespace
 {
 
-constexpr double NONE = std::numeric_limits<double>::quiet_NaN();
 constexpr double MOVING = 0.05;  // speed of a joint above which a deactivation is logged [rad/s] or [m/s]
-constexpr int PAUSE = 1000;     // between two warnings of a kind [ms]
 constexpr auto WATCH_PERIOD = std::chrono::milliseconds(50);
 
 const std::array<const char *, 4> MIT_INTERFACES = {"position", "velocity", "stiffness", "damping"};
@@ -120,32 +117,28 @@ CallbackReturn Controller::on_init()
   return CallbackReturn::SUCCESS;
 }
 
-controller_interface::InterfaceConfiguration Controller::command_interface_configuration() const
+controller_interface::InterfaceConfiguration Controller::interfaces(const std::vector<const char *> & kinds) const
 {
   controller_interface::InterfaceConfiguration wanted;
   wanted.type = controller_interface::interface_configuration_type::INDIVIDUAL;
   for (const std::string & joint : joints_) {
-    wanted.names.push_back(joint + "/effort");
-    if (mit_) {
-      for (const char * kind : MIT_INTERFACES) {
-        wanted.names.push_back(joint + "/" + kind);
-      }
+    for (const char * kind : kinds) {
+      wanted.names.push_back(joint + "/" + kind);
     }
   }
   return wanted;
 }
 
+controller_interface::InterfaceConfiguration Controller::command_interface_configuration() const
+{
+  std::vector<const char *> kinds = {"effort"};
+  kinds.insert(kinds.end(), MIT_INTERFACES.begin(), mit_ ? MIT_INTERFACES.end() : MIT_INTERFACES.begin());
+  return interfaces(kinds);
+}
+
 controller_interface::InterfaceConfiguration Controller::state_interface_configuration() const
 {
-  controller_interface::InterfaceConfiguration wanted;
-  wanted.type = controller_interface::interface_configuration_type::INDIVIDUAL;
-  for (const std::string & joint : joints_) {
-    wanted.names.push_back(joint + "/position");
-    if (has_velocity_) {
-      wanted.names.push_back(joint + "/velocity");
-    }
-  }
-  return wanted;
+  return has_velocity_ ? interfaces({"position", "velocity"}) : interfaces({"position"});
 }
 
 /// The publishers of the results of each update.

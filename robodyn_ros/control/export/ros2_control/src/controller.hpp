@@ -9,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -45,6 +46,8 @@ using Trigger = std_srvs::srv::Trigger;
 
 constexpr std::size_t JOINTS = CORE_JOINTS;
 constexpr std::size_t PROBLEM = 400;  // longest message
+constexpr double NONE = std::numeric_limits<double>::quiet_NaN();
+constexpr int PAUSE = 1000;  // between two warnings of a kind [ms]
 constexpr double STRANGE = 1.0;  // difference of a stamp from the node's time beyond which it is of another clock [s]
 
 inline double seconds(const rclcpp::Time & time) { return static_cast<double>(time.nanoseconds()) / 1e9; }
@@ -99,6 +102,9 @@ private:
   using Settings = std::unique_ptr<ArmSettings, Freed>;
   using Publisher = realtime_tools::RealtimePublisher<JointState>;
   using WrenchPublisher = realtime_tools::RealtimePublisher<WrenchStamped>;
+
+  /// Those of some kinds, of each joint.
+  controller_interface::InterfaceConfiguration interfaces(const std::vector<const char *> & kinds) const;
 
   // Other threads than the update thread
   bool read_parameters(const std::vector<rclcpp::Parameter> & changes, Parameters & given, std::string & problem) const;
@@ -181,12 +187,7 @@ private:
   bool is_estimated_ = false;
 
   rclcpp::Subscription<JointState>::SharedPtr reference_subscription_;
-  rclcpp::Subscription<JointTrajectory>::SharedPtr trajectory_subscription_;
-  rclcpp::Subscription<Float64>::SharedPtr speed_subscription_;
-  rclcpp::Subscription<PoseStamped>::SharedPtr pose_subscription_;
-  rclcpp::Subscription<TwistStamped>::SharedPtr twist_subscription_;
-  rclcpp::Subscription<WrenchStamped>::SharedPtr wrench_subscription_;
-  rclcpp::Service<Trigger>::SharedPtr hold_service_, tare_service_;
+  std::vector<std::shared_ptr<void>> listeners_;  // the other subscriptions and the services
   rclcpp::TimerBase::SharedPtr timer_;
   rclcpp::node_interfaces::OnSetParametersCallbackHandle::SharedPtr on_set_;
   rclcpp::node_interfaces::PostSetParametersCallbackHandle::SharedPtr post_set_;

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <limits>
 
 namespace PACKAGE_NAMESPACE
 {
@@ -16,8 +15,6 @@ namespace PACKAGE_NAMESPACE
 namespace
 {
 
-constexpr double NONE = std::numeric_limits<double>::quiet_NaN();
-constexpr int PAUSE = 1000;  // between two warnings of a kind [ms]
 constexpr std::size_t MOST_POINTS = 100000;  // of a trajectory
 constexpr double UNIT_TOLERANCE = 0.01;  // of the length of a quaternion
 
@@ -90,31 +87,31 @@ void Controller::listen()
   reference_subscription_ = node->create_subscription<JointState>(
     "~/reference", newest,
     [this](const std::shared_ptr<const JointState> message) { on_reference(*message); });
-  trajectory_subscription_ = node->create_subscription<JointTrajectory>(
+  listeners_.push_back(node->create_subscription<JointTrajectory>(
     "~/joint_trajectory", rclcpp::SystemDefaultsQoS(),
-    [this](const std::shared_ptr<const JointTrajectory> message) { on_trajectory(*message); });
-  speed_subscription_ = node->create_subscription<Float64>(
+    [this](const std::shared_ptr<const JointTrajectory> message) { on_trajectory(*message); }));
+  listeners_.push_back(node->create_subscription<Float64>(
     "~/speed_scaling_input", newest, [this](const std::shared_ptr<const Float64> message) {
       if (!(message->data >= 0.0 && message->data <= 1.0)) {
         return refuse("speed scaling", "it must be within 0 and 1, not " + std::to_string(message->data));
       }
       speed_ = message->data;
-    });
-  pose_subscription_ = node->create_subscription<PoseStamped>(
-    "~/target_pose", newest, [this](const std::shared_ptr<const PoseStamped> message) { on_pose(*message); });
-  twist_subscription_ = node->create_subscription<TwistStamped>(
+    }));
+  listeners_.push_back(node->create_subscription<PoseStamped>(
+    "~/target_pose", newest, [this](const std::shared_ptr<const PoseStamped> message) { on_pose(*message); }));
+  listeners_.push_back(node->create_subscription<TwistStamped>(
     "~/target_twist", newest, [this](const std::shared_ptr<const TwistStamped> message) {
       const auto & v = message->twist.linear;
       const auto & w = message->twist.angular;
       on_tool(CORE_TWIST, "target_twist", message->header, {v.x, v.y, v.z, w.x, w.y, w.z});
-    });
-  wrench_subscription_ = node->create_subscription<WrenchStamped>(
+    }));
+  listeners_.push_back(node->create_subscription<WrenchStamped>(
     "~/target_wrench", newest, [this](const std::shared_ptr<const WrenchStamped> message) {
       const auto & f = message->wrench.force;
       const auto & m = message->wrench.torque;
       on_tool(CORE_WRENCH, "target_wrench", message->header, {f.x, f.y, f.z, m.x, m.y, m.z});
-    });
-  hold_service_ = node->create_service<Trigger>(
+    }));
+  listeners_.push_back(node->create_service<Trigger>(
     "~/hold", [this](const std::shared_ptr<Trigger::Request>, std::shared_ptr<Trigger::Response> response) {
       response->success = is_active_;
       response->message = !is_active_    ? "the controller is not active"
@@ -123,27 +120,21 @@ void Controller::listen()
       if (is_active_) {
         request_hold();
       }
-    });
-  tare_service_ = node->create_service<Trigger>(
+    }));
+  listeners_.push_back(node->create_service<Trigger>(
     "~/tare", [this](const std::shared_ptr<Trigger::Request>, std::shared_ptr<Trigger::Response> response) {
       response->success = ARM_OBSERVES && is_active_;
       response->message = response->success ? "the estimate of the external efforts was set to zero"
                           : ARM_OBSERVES    ? "the controller is not active"
                                             : "contacts are not observed: export the package with contact.observe";
       tare_ = response->success;
-    });
+    }));
 }
 
 void Controller::stop_listening()
 {
   frames_.stop_listening();
-  hold_service_.reset();
-  tare_service_.reset();
-  speed_subscription_.reset();
-  pose_subscription_.reset();
-  twist_subscription_.reset();
-  wrench_subscription_.reset();
-  trajectory_subscription_.reset();
+  listeners_.clear();
   reference_subscription_.reset();
 }
 
@@ -255,7 +246,7 @@ void Controller::on_tool(int what, const char * name, const Header & header, con
   const std::lock_guard<std::mutex> lock(preparation_);
   ToolMessage message{-1, stamped(header.stamp), numbers};
   if (!(message.stamp > 0.0 && std::abs(seconds(get_node()->now()) - message.stamp) <= STRANGE)) {
-    message.stamp = std::numeric_limits<double>::quiet_NaN();
+    message.stamp = NONE;
   }
   std::string problem;
   if (!all_finite(numbers)) {
