@@ -104,18 +104,6 @@ def test_between_positions_alone_are_lines_whose_corners_stay(noise):
     assert np.abs(accelerations(found)).max() < 1.1 * corner
 
 
-def test_a_chunk_that_comes_late_is_joined_from_rest():
-    loop = loop_of()
-    for t in (0.0, 0.05):
-        loop.update(BEGIN + t, BEGIN + t, MIDDLE, np.zeros(6))
-    loop.follow(chunk(0.0, 2), BEGIN)
-    found = [loop.expected(ahead)[1] for ahead in PERIOD * np.arange(225)]
-    np.testing.assert_allclose(found[0].q, MIDDLE)
-    np.testing.assert_allclose(found[0].qd, 0.0, atol=1e-9)
-    np.testing.assert_allclose(found[-1].q, path(0.05 + 224 * PERIOD), atol=1e-4)
-    assert np.abs(accelerations(np.array([one.q for one in found]))).max() < 4.0 * USUAL
-
-
 def test_a_chunk_from_which_no_point_can_be_reached_is_refused():
     loop = loop_of()
     for t in (0.0, 0.4):
