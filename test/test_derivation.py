@@ -13,9 +13,9 @@ import numpy as np
 import pinocchio
 import pytest
 from arms import awkward, lesson_arm, mechanism, random_robot
-from formulas import WAVE, evaluated
+from formulas import REFERENCE, WAVE, evaluated, published
 from industrial import urdfs
-from test_export_latex import REFERENCE, published, waist
+from test_export_latex import waist
 from truth import Pinocchio
 
 import robodyn_ros as rd

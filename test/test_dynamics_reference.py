@@ -9,11 +9,13 @@ those of the PRR arm itself were computed by Pinocchio 4.1.0 and checked against
 
 import json
 from functools import cache, partial
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pytest
 from arms import lesson_arm, mechanism
+from formulas import REFERENCE
 from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
@@ -54,26 +56,28 @@ def test_prr_golden_states(create, case: int, compiled: bool) -> None:
     assert_allclose(dynamics.energy(q, qd), (golden["kinetic"], golden["potential"]), **TIGHT)
 
 
-def test_prr_closed_form(create) -> None:
+@pytest.mark.parametrize("kind", REFERENCE)
+def test_closed_forms(create, kind: str) -> None:
     """M, C and G element by element, with lc2 and lc3 apart: a published implementation confuses them."""
-    m1, m2, m3, l2, lc2, lc3, i2, i3, g = 13.0, 1.0, 6.0, 0.5, 0.25, 0.14, 1 / 12, 0.235298, 9.8
-    dynamics = create(source_prr())
-    rng = np.random.default_rng(2)
-    for q, qd in rng.uniform(-2, 2, (20, 2, 3)):
-        s2, c2, s3, c3 = np.sin(q[1]), np.cos(q[1]), np.sin(q[2]), np.cos(q[2])
-        s23, c23, h, rate = np.sin(q[1] + q[2]), np.cos(q[1] + q[2]), m3 * l2 * lc3 * s3, qd[1] + qd[2]
-        a, b = m2 * lc2 + m3 * l2, m3 * lc3
-        m22 = m2 * lc2**2 + i2 + m3 * (l2**2 + 2 * l2 * lc3 * c3 + lc3**2) + i3
-        m12, m23 = -a * s2 - b * s23, m3 * (lc3**2 + l2 * lc3 * c3) + i3
-        mass = [[m1 + m2 + m3, m12, -b * s23], [m12, m22, m23], [-b * s23, m23, b * lc3 + i3]]
-        coriolis = [
-            [0, -a * c2 * qd[1] - b * c23 * rate, -b * c23 * rate],
-            [0, -h * qd[2], -h * rate],
-            [0, h * qd[1], 0],
-        ]
-        assert_allclose(dynamics.mass_matrix(q), mass, **TIGHT)
-        assert_allclose(dynamics.coriolis_matrix(q, qd), coriolis, **TIGHT)
-        assert_allclose(dynamics.gravity(q), [(m1 + m2 + m3) * g, m12 * g, -b * s23 * g], **TIGHT)
+    rng, n = np.random.default_rng(2), len(kind)
+    numbers = rng.uniform(0.3, 2.0, (4, n)).tolist()
+    dynamics = create(mechanism(kind, *numbers))
+    letters = {f"{name}{i}": x for name, row in zip(("m", "l", "lc", "I"), numbers, strict=True)
+               for i, x in enumerate(row, 1)}  # fmt: skip
+    for q, qd in rng.uniform(-2, 2, (20, 2, n)):
+        at = letters | {"g": 9.8} | {f"v{i}": rate for i, rate in enumerate(qd, 1)}
+        for i, k in combinations(range(n + 1), 2):  # of the angles i + 1 to k together
+            name, angle = "".join(map(str, range(i + 1, k + 1))), q[i:k].sum()
+            at |= {f"s{name}": np.sin(angle), f"c{name}": np.cos(angle)}
+        found = {"M": dynamics.mass_matrix(q), "C": dynamics.coriolis_matrix(q, qd), "G": dynamics.gravity(q)}
+        expected = {name: np.zeros_like(values) for name, values in found.items()}
+        for name, formula in REFERENCE[kind].items():
+            place = tuple(int(digit) - 1 for digit in name[1:])
+            expected[name[0]][place] = eval(formula, at)
+            if name[0] == "M":
+                expected["M"][place[::-1]] = expected["M"][place]
+        for name, values in found.items():
+            assert_allclose(values, expected[name], **TIGHT, err_msg=name)
 
 
 def test_prr_generic_vector(create) -> None:
@@ -165,31 +169,3 @@ def test_lesson_pendulum_and_exercise_1(create) -> None:
     assert_allclose(single.mass_matrix(np.zeros(1)), [[0.145]], **TIGHT)
     assert_allclose(single.gravity(np.radians([45.0])), [3.4684], rtol=0, atol=6e-5)
     assert_allclose(single.gravity(np.zeros(1)), [4.9050], **TIGHT)
-
-
-@pytest.mark.parametrize("degrees", [0, 90, 180])
-def test_lesson_exercise_2(create, degrees: int) -> None:
-    m, l1, lc, i = (5.0, 3.0), 0.5, (0.25, 0.2), (0.1, 0.05)
-    c2 = np.cos(np.radians(degrees))
-    m22 = m[1] * lc[1] ** 2 + i[1]
-    m12 = m22 + m[1] * l1 * lc[1] * c2
-    m11 = m[0] * lc[0] ** 2 + i[0] + m[1] * (l1**2 + lc[1] ** 2 + 2 * l1 * lc[1] * c2) + i[1]
-    mass = create(lesson_arm()).mass_matrix(np.radians([0.0, degrees]))
-    assert_allclose(mass, [[m11, m12], [m12, m22]], **TIGHT)
-
-
-def test_book_2r_arm_with_point_masses(create) -> None:
-    """The same formulas with I = 0 and lc = l; the tip's mass matrix is singular in no pose (the first mass stays)."""
-    m, lengths, g = (1.7, 0.9), (0.6, 0.45), 9.81
-    dynamics = create(lesson_arm(m, lengths, lengths, (0, 0)), g)
-    rng = np.random.default_rng(3)
-    for q, qd in rng.uniform(-3, 3, (10, 2, 2)):
-        h = m[1] * lengths[0] * lengths[1] * np.sin(q[1])
-        m12 = m[1] * (lengths[1] ** 2 + lengths[0] * lengths[1] * np.cos(q[1]))
-        m11 = m[0] * lengths[0] ** 2 + m[1] * lengths[0] ** 2 + 2 * m12 - m[1] * lengths[1] ** 2
-        outer = m[1] * lengths[1] * g * np.cos(q[0] + q[1])
-        assert_allclose(dynamics.mass_matrix(q), [[m11, m12], [m12, m[1] * lengths[1] ** 2]], **TIGHT)
-        assert_allclose(dynamics.gravity(q), [(m[0] + m[1]) * g * lengths[0] * np.cos(q[0]) + outer, outer], **TIGHT)
-        assert_allclose(
-            dynamics.coriolis_matrix(q, qd) @ qd, [-h * qd[1] * (2 * qd[0] + qd[1]), h * qd[0] ** 2], **TIGHT
-        )
