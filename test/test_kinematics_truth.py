@@ -76,7 +76,7 @@ def test_pinocchio(name: str) -> None:
                 assert_allclose(kinematics.jacobian(link.name, q, point=link.inertial.com), world, atol=1e-12, rtol=0)
 
 
-@pytest.mark.parametrize("name", ["lesson", "random3", "random7"])
+@pytest.mark.parametrize("name", ARMS)
 def test_pinocchio_of_all_links_at_once(name: str) -> None:
     robot = rd.load_robot(ARMS[name])
     kernel = Kernel(Kinematics(robot).poses_program(), np.zeros(0), compiled=False)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from arms import lesson_arm, mechanism
+from arms import lesson_arm
 from numpy.testing import assert_allclose
-from poses import link_pose
 
+from robodyn_ros.kinematics.screws import screws
 from robodyn_ros.robot import Robot, load_robot
 
 URDF = Path(__file__).parent.parent / "urdf"
@@ -43,7 +43,7 @@ def test_the_four_mechanisms(name: str, joints: tuple[str, ...]) -> None:
     # Everything points straight up at 0, along the axis that gravity pulls at: an equilibrium of the revolute joints.
     for found in arm.joints:
         assert found.axis.tolist() == ([0, 0, 1] if found.is_prismatic else [0, 1, 0])
-    assert_allclose(link_pose(arm, "tool", np.zeros(arm.n)).translation[:2], 0, atol=1e-15)
+    assert_allclose(screws(arm, "tool").home[:2, 3], 0, atol=1e-15)
     # The efforts hold the worst static load (one body after the other laid level) with twice as much to spare.
     gravity = np.array(
         [9.81 * sum(body.inertial.mass * reach(arm, i, j) for j, body in enumerate(arm.bodies)) for i in range(arm.n)]
@@ -89,31 +89,14 @@ POSES = {
 @pytest.mark.parametrize("pose", POSES)
 def test_the_tip_of_the_prr_arm_follows_the_reference(pose: str) -> None:
     q1, q2, q3 = POSES[pose]
-    tip = link_pose(load_robot(URDF / "prr.urdf"), "tool", np.array(POSES[pose], dtype=float))
+    tip = screws(load_robot(URDF / "prr.urdf"), "tool").pose(POSES[pose])
     reach_x, height = 0.5 * np.sin(q2) + 0.343 * np.sin(q2 + q3), q1 + 0.5 * np.cos(q2) + 0.343 * np.cos(q2 + q3)
-    assert_allclose(tip.translation, [reach_x, 0, height], rtol=1e-10, atol=1e-12)
-    assert_allclose(np.arctan2(tip.rotation[0, 2], tip.rotation[2, 2]), q2 + q3, rtol=1e-10, atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("lengths", "q", "height", "reach_x", "pitch"),
-    [
-        ((1, 2, 1), (1, 0, 0), 4, 0, 0),
-        ((1, 0.3, 0.1), (1, np.pi / 3, 0), 1.2, 0.34641016, np.pi / 3),
-        ((1, 0.3, 0.1), (1, np.pi / 3, np.pi / 3), 1.1, 0.34641016, 2 * np.pi / 3),
-    ],
-)
-def test_the_kinematics_of_the_reference(
-    lengths: tuple[float, ...], q: tuple[float, ...], height: float, reach_x: float, pitch: float
-) -> None:
-    tip = link_pose(load_robot(mechanism("PRR", lengths=lengths)), "tool", np.array(q, dtype=float))
-    assert_allclose(tip.translation, [reach_x, 0, height], atol=1e-8)
-    assert_allclose(np.arctan2(tip.rotation[0, 2], tip.rotation[2, 2]), pitch, rtol=1e-10, atol=1e-12)
+    assert_allclose(tip[:3, 3], [reach_x, 0, height], rtol=1e-10, atol=1e-12)
+    assert_allclose(np.arctan2(tip[0, 2], tip[2, 2]), q2 + q3, rtol=1e-10, atol=1e-12)
 
 
 def test_the_lessons_arm_lies_level_and_rises() -> None:
-    arm = load_robot(lesson_arm())
-    q = np.deg2rad([45.0, 30.0])
-    assert_allclose(link_pose(arm, "tool", np.zeros(2)).translation, [0.9, 0, 0], atol=1e-15)
+    found, q = screws(load_robot(lesson_arm()), "tool"), np.deg2rad([45.0, 30.0])
+    assert_allclose(found.home[:3, 3], [0.9, 0, 0], atol=1e-15)
     expected = [0.5 * np.cos(q[0]) + 0.4 * np.cos(q.sum()), 0, 0.5 * np.sin(q[0]) + 0.4 * np.sin(q.sum())]
-    assert_allclose(link_pose(arm, "tool", q).translation, expected, rtol=1e-10, atol=1e-15)
+    assert_allclose(found.pose(q)[:3, 3], expected, rtol=1e-10, atol=1e-15)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from arms import joint, link, robot
 from numpy.testing import assert_allclose
-from poses import link_pose
 
 import robodyn_ros as rd
 from robodyn_ros.cli.main import main
 from robodyn_ros.errors import RobotDescriptionError, RobotDescriptionWarning
+from robodyn_ros.kinematics.screws import screws
 from robodyn_ros.robot import load_robot
 
 BODY = (1.7, (0.1, 0.02, 0.3), (0.013, 0.001, 0.002, 0.017, 0.003, 0.021))
@@ -34,11 +34,11 @@ def picture(**inertial: object) -> str:
 def test_without_masses_kinematics_work() -> None:
     arm = load_robot(picture())
     q = np.array([0.3, -0.7, 0.2])
-    expected = link_pose(arm, "c", q)
-    assert_allclose(rd.Kinematics(arm).pose("c", q)[:3, 3], expected.translation, atol=1e-14)
-    target = rd.Kinematics(arm).pose("c", q)
-    solved = rd.InverseKinematics(rd.Kinematics(arm), "c").solve(target, np.array([0.2, -0.5, 0.1]))
-    assert_allclose(rd.Kinematics(arm).pose("c", solved.q), target, atol=1e-6)
+    kinematics = rd.Kinematics(arm)
+    target = kinematics.pose("c", q)
+    assert_allclose(target, screws(arm, "c").pose(q), atol=1e-14)
+    solved = rd.InverseKinematics(kinematics, "c").solve(target, np.array([0.2, -0.5, 0.1]))
+    assert_allclose(kinematics.pose("c", solved.q), target, atol=1e-6)
 
 
 @pytest.mark.parametrize("plugin", ["rnea", "lagrangian"])
@@ -83,8 +83,7 @@ def test_a_movable_base_can_be_welded(kind: str) -> None:
     fixed = load_robot(based("fixed"))
     assert arm.urdf == based("fixed")
     assert arm.joint_names == fixed.joint_names == ("hinge",)
-    q = np.array([0.4])
-    assert_allclose(link_pose(arm, "arm", q).rotation, link_pose(fixed, "arm", q).rotation)
+    assert_allclose(*(screws(each, "arm").pose([0.4]) for each in (arm, fixed)))
 
 
 def test_only_the_base_can_be_welded() -> None:

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The same URDF text read by Pinocchio and MuJoCo gives the same tree, bodies, limits and poses."""
+"""The same URDF text read by Pinocchio and MuJoCo gives the same tree, bodies and limits."""
 
 import mujoco
 import numpy as np
@@ -9,7 +9,6 @@ import pinocchio
 import pytest
 from arms import awkward, random_robot
 from numpy.testing import assert_allclose
-from poses import link_pose
 
 from robodyn_ros.robot import load_robot
 
@@ -35,25 +34,6 @@ def test_pinocchio_reads_the_same_tree(name: str) -> None:
         assert (arm.lower[i], arm.upper[i]) == (model.lowerPositionLimit[v], model.upperPositionLimit[v])
         assert (arm.velocity_limit[i], arm.effort_limit[i]) == (model.upperVelocityLimit[v], model.upperEffortLimit[v])
         assert (arm.joints[i].damping, arm.joints[i].friction) == (model.damping[v], model.upperDryFrictionLimit[v])
-
-
-@pytest.mark.parametrize("name", MANY)
-def test_pinocchio_finds_every_link_at_the_same_place(name: str) -> None:
-    arm, model = load_robot(MANY[name]), pinocchio.buildModelFromXML(MANY[name])
-    data = model.createData()
-    rng = np.random.default_rng(5)
-    for _ in range(3):
-        q = rng.uniform(-2.0, 2.0, arm.n)
-        positions = np.zeros(model.nq)
-        for body in arm.bodies:
-            index = model.joints[model.getJointId(body.joint.name)].idx_q
-            positions[index] = body.ratio * q[body.coordinate] + body.offset
-        pinocchio.framesForwardKinematics(model, data, positions)
-        for item in arm.links:
-            expected = data.oMf[model.getFrameId(item.name, pinocchio.FrameType.BODY)]
-            pose = link_pose(arm, item.name, q)
-            assert_allclose(pose.rotation, expected.rotation, rtol=1e-10, atol=1e-12)
-            assert_allclose(pose.translation, expected.translation, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", [name for name in MANY if name not in ("omitted", "mimic")])
