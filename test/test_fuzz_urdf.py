@@ -7,7 +7,6 @@
 """
 
 import gc
-import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,14 +14,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from arms import awkward, random_robot
-from hypothesis import HealthCheck, given, settings
+from fuzzed import TRIES, fuzzed, in_time
+from hypothesis import given
 from hypothesis import strategies as st
 from industrial import urdfs
 from mutations import DOCTYPES, MUTATIONS, REFUSED
 
 import robodyn_ros as rd
 
-TRIES = int(os.environ.get("ROBODYN_FUZZ", "0"))
 LIMIT = 1.0  # [s] of the processor for one file, in this thread: other work on the machine does not count
 LENGTH = 20_000  # longer files only cost time; they are tried when many are
 
@@ -31,14 +30,7 @@ THEIRS = {name: path.read_text(encoding="utf-8") for name, path in urdfs().items
 WHOLE = {**OURS, **awkward(), "random": random_robot(7, joints=6, mimic=0.3), **THEIRS}
 SEEDS = {name: text for name, text in WHOLE.items() if TRIES or len(text) < LENGTH}
 
-pytestmark = pytest.mark.timeout(0 if TRIES else 120)
-fuzzed = settings(
-    max_examples=TRIES or 300,
-    derandomize=not TRIES,
-    database=None,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-)
+pytestmark = in_time
 number = st.integers(0, 1 << 20)
 
 
@@ -77,7 +69,7 @@ def test_seeds_are_read_or_refused(name: str) -> None:
         makes_sense(robot)
 
 
-@fuzzed
+@fuzzed(300)
 @given(
     st.sampled_from(sorted(SEEDS)),
     st.lists(st.tuples(st.sampled_from(sorted(MUTATIONS)), number, number), min_size=1, max_size=4),
@@ -91,7 +83,7 @@ def test_spoilt_text(name: str, mutations: list[tuple[str, int, int]]) -> None:
         makes_sense(robot)
 
 
-@settings(fuzzed, max_examples=TRIES or 200)
+@fuzzed(200)
 @given(st.sampled_from(sorted(SEEDS)), st.lists(st.tuples(number, st.integers(0, 255)), min_size=1, max_size=8))
 def test_spoilt_bytes(name: str, flips: list[tuple[int, int]]) -> None:
     content = bytearray(SEEDS[name].encode())
@@ -104,13 +96,13 @@ def test_spoilt_bytes(name: str, flips: list[tuple[int, int]]) -> None:
         makes_sense(robot)
 
 
-@settings(fuzzed, max_examples=TRIES or 100)
+@fuzzed(100)
 @given(st.one_of(st.text(max_size=300), st.text("<>/=\"' &;![]-robtlinkj0", max_size=300).map("<robot {}".format)))
 def test_noise(text: str) -> None:
     assert load(text) is None
 
 
-@settings(fuzzed, max_examples=TRIES or 300)
+@fuzzed(300)
 @given(st.binary(max_size=300))
 def test_noise_in_a_file(content: bytes) -> None:
     path = FOLDER / "noise.urdf"

@@ -21,7 +21,7 @@ from robodyn_ros.dynamics.base import RESULTS, Dynamics
 from robodyn_ros.dynamics.parameters import Parameters, to_inertial
 from robodyn_ros.plugins import load_whole
 from robodyn_ros.robot import Pose, Robot
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot.pose import Array, read_only
 
 STEP = 1e-3
 """Step of the differences, whose error is of the fourth order in it [rad] or [m]."""
@@ -194,6 +194,51 @@ def same(found: Any, expected: Any, clause: str, tolerance: float = EXACT) -> No
         error = float(np.abs(a - b).max(initial=0.0)) / scale
         allowed = min(widening * tolerance, max(tolerance, WIDEST))
         assert error <= allowed, f"{clause}: relative error {error:.2g} > {allowed:.0e}\nexpected\n{b}\nfound\n{a}"
+
+
+def _unaligned(array: Array) -> Array:
+    memory = np.empty(array.nbytes + 1, np.uint8)
+    memory[1:] = np.frombuffer(array.tobytes(), np.uint8)
+    return memory[1:].view(array.dtype).reshape(array.shape)
+
+
+def _tuple(value: Any) -> Any:
+    return tuple(map(_tuple, value)) if isinstance(value, list) else value
+
+
+MEMORY: dict[str, Callable[[Array], Any]] = {
+    "list": np.ndarray.tolist,
+    "tuple": lambda array: _tuple(array.tolist()),
+    "float32": lambda array: array.astype("f4"),
+    "integers": lambda array: array.astype("i8"),
+    "big-endian": lambda array: array.astype(">f8"),
+    "Fortran order": np.asfortranarray,
+    "every second number": lambda array: np.repeat(array, 2, axis=-1)[..., ::2],
+    "backwards": lambda array: np.ascontiguousarray(array[..., ::-1])[..., ::-1],
+    "read-only": read_only,
+    "unaligned": _unaligned,
+}
+"""The same numbers in other memory."""
+
+
+def wrong_arguments(n: int) -> dict[str, Any]:
+    """What no argument of n joints is."""
+    return {
+        "a number": 1.0,
+        "one number too few": np.zeros(n - 1),
+        "one number too many": np.zeros(n + 1),
+        "no numbers": np.zeros(0),
+        "a column": np.zeros((n, 1)),
+        "three axes": np.zeros((2, 2, n)),
+        "ragged": [1, [2, 3]],
+        "text": "abc",
+        "words": ["a"] * n,
+        "None": None,
+        "complex": np.zeros(n, dtype=complex),
+        "objects": np.array([object()] * n),
+        "booleans": np.ones(n, dtype=bool),
+        "beyond float64": [10**400] + [0] * (n - 1),
+    }
 
 
 def _link(name: str, mass: float = 0.0, com: str = "0 0 0", moments: str = "0 0 0 0 0 0", rpy: str = "0 0 0") -> str:

@@ -9,7 +9,6 @@ whoever owns their memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any
 
@@ -24,6 +23,7 @@ from robodyn_ros.dynamics.conformance.subject import (
     DIFFERENCES,
     EXACT,
     INPUTS,
+    MEMORY,
     PLAIN,
     TOOL,
     Subject,
@@ -31,11 +31,11 @@ from robodyn_ros.dynamics.conformance.subject import (
     raised,
     same,
     tool_arm,
+    wrong_arguments,
 )
 from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY, Parameters, Payload, standard_parameters
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
-from robodyn_ros.robot.pose import Array, read_only
 
 ROOT = "the root link"
 """Stands for the name of the link that does not move, which depends on the arm."""
@@ -249,31 +249,6 @@ def test_n_states_of_n_joints_are_not_a_matrix(simple: Subject, method: str) -> 
     same(tuple(whole[0] for whole in found), one, f"{method}: the first row of {simple.n} states is the first state")
 
 
-def _unaligned(array: Array) -> Array:
-    memory = np.empty(array.nbytes + 1, np.uint8)
-    memory[1:] = np.frombuffer(array.tobytes(), np.uint8)
-    return memory[1:].view(np.float64).reshape(array.shape)
-
-
-def _tuple(value: Any) -> Any:
-    return tuple(map(_tuple, value)) if isinstance(value, list) else value
-
-
-MEMORY: dict[str, Callable[[Array], Any]] = {
-    "list": np.ndarray.tolist,
-    "tuple": lambda array: _tuple(array.tolist()),
-    "float32": lambda array: array.astype("f4"),
-    "integers": lambda array: array.astype("i8"),
-    "big-endian": lambda array: array.astype(">f8"),
-    "Fortran order": np.asfortranarray,
-    "every second number": lambda array: np.repeat(array, 2, axis=-1)[..., ::2],
-    "backwards": lambda array: np.ascontiguousarray(array[..., ::-1])[..., ::-1],
-    "read-only": read_only,
-    "unaligned": _unaligned,
-}
-"""The same numbers in other memory."""
-
-
 @METHODS
 @pytest.mark.parametrize("kind", MEMORY)
 def test_other_arrays_of_the_same_numbers(simple: Subject, method: str, kind: str) -> None:
@@ -312,30 +287,10 @@ def test_results_are_the_callers_own(simple: Subject, method: str) -> None:
 ARGUMENTS = pytest.mark.parametrize(("method", "argument"), [(m, a) for m, names in INPUTS.items() for a in names])
 
 
-def _wrong(n: int) -> dict[str, Any]:
-    """What no argument of n joints is."""
-    return {
-        "a number": 1.0,
-        "one number too few": np.zeros(n - 1),
-        "one number too many": np.zeros(n + 1),
-        "no numbers": np.zeros(0),
-        "a column": np.zeros((n, 1)),
-        "three axes": np.zeros((2, 2, n)),
-        "ragged": [1, [2, 3]],
-        "text": "abc",
-        "words": ["a"] * n,
-        "None": None,
-        "complex": np.zeros(n, dtype=complex),
-        "objects": np.array([object()] * n),
-        "booleans": np.ones(n, dtype=bool),
-        "beyond float64": [10**400] + [0] * (n - 1),
-    }
-
-
 @ARGUMENTS
 def test_wrong_shapes_and_types_are_refused(simple: Subject, method: str, argument: str) -> None:
     """Neither (n,) nor (N, n), or not of real numbers."""
-    for what, wrong in _wrong(simple.n).items():
+    for what, wrong in wrong_arguments(simple.n).items():
         _refused(simple, method, argument, simple.state(), wrong, what)
 
 
