@@ -19,11 +19,11 @@ first normal, the last at the end of the last. The rest goes into the table's ba
 
 from __future__ import annotations
 
+import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal, NamedTuple, get_args
-from xml.sax.saxutils import quoteattr
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,8 +32,8 @@ from robodyn_ros.checks import as_real, check_choice, finite_array, finite_state
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import se3
 from robodyn_ros.robot import Body, Inertial, Joint, Pose, Robot
-from robodyn_ros.robot.mjcf import limit_text
-from robodyn_ros.robot.pose import MOMENTS, Array, read_only
+from robodyn_ros.robot.mjcf import limit_text, numbers_text, write_inertial, write_joint
+from robodyn_ros.robot.pose import Array, read_only
 from robodyn_ros.robot.robot import JointType
 from robodyn_ros.robot.tree import build_robot, check_inertial
 
@@ -377,33 +377,17 @@ def _joint(name: str, row: DHRow, data: LinkData, parent: str, child: str, origi
 
 
 def _urdf(name: str, inertials: dict[str, Inertial | None], joints: Sequence[Joint]) -> str:
-    parts = [f"<robot name={quoteattr(name)}>"]
-    for link, inertial in inertials.items():
-        if inertial is None:
-            parts.append(f'  <link name="{link}"/>')
-            continue
-        written = " ".join(f'{key}="{float(inertial.inertia[place])!r}"' for key, place in MOMENTS.items())
-        parts.append(
-            f'  <link name="{link}"><inertial><origin xyz="{_numbers(inertial.com)}"/>'
-            f'<mass value="{inertial.mass!r}"/><inertia {written}/></inertial></link>'
-        )
+    root = ET.Element("robot", {"name": name})
+    for title, inertial in inertials.items():
+        link = ET.SubElement(root, "link", {"name": title})
+        if inertial is not None:
+            write_inertial(link, inertial)
     for joint in joints:
-        tags = f'<parent link="{joint.parent}"/><child link="{joint.child}"/>'
-        tags += f'<origin xyz="{_numbers(joint.origin.translation)}" rpy="{_numbers(joint.origin.rpy)}"/>'
+        element = write_joint(root, joint.name, joint.type, joint.parent, joint.child, joint.origin)
         if joint.type != "fixed":
-            tags += f'<axis xyz="0 0 1"/>{_limit(joint)}'
-            tags += f'<dynamics damping="{joint.damping!r}" friction="{joint.friction!r}"/>'
-        parts.append(f'  <joint name="{joint.name}" type="{joint.type}">{tags}</joint>')
-    return "\n".join([*parts, "</robot>"])
-
-
-def _limit(joint: Joint) -> str:
-    known = {"lower": joint.lower, "upper": joint.upper, "velocity": joint.velocity, "effort": joint.effort}
-    if joint.type == "continuous":
-        del known["lower"], known["upper"]
-    written = (f'{key}="{limit_text(value)}"' for key, value in known.items())
-    return f"<limit {' '.join(written)}/>"
-
-
-def _numbers(values: Sequence[float] | Array) -> str:
-    return " ".join(repr(float(value)) for value in values)
+            limits = ["velocity", "effort", *(("lower", "upper") if joint.type != "continuous" else ())]
+            ET.SubElement(element, "axis", {"xyz": numbers_text(joint.axis)})
+            ET.SubElement(element, "limit", {key: limit_text(getattr(joint, key)) for key in limits})
+            ET.SubElement(element, "dynamics", {key: repr(getattr(joint, key)) for key in ("damping", "friction")})
+    ET.indent(root)
+    return ET.tostring(root, encoding="unicode")

@@ -325,7 +325,7 @@ class UrdfEditor:
         origin = self.child(own, "origin")
         roll, pitch, yaw = map(float, origin.get("rpy", "0 0 0").split())
         axes = Pose.from_xyz_rpy((0.0, 0.0, 0.0), (roll, pitch, yaw)).rotation
-        self.set(origin, "xyz", " ".join(map(repr, inertial.com.tolist())))
+        self.set(origin, "xyz", mjcf.numbers_text(inertial.com))
         self.set_moments(link, replace(inertial, inertia=axes.T @ inertial.inertia @ axes))
 
     def set_moments(self, link: str, inertial: Inertial) -> None:
@@ -342,8 +342,8 @@ class UrdfEditor:
         element = self._named["joint", joint]
         self.set(element, "type", "fixed")
         if origin is not None:
-            for name, values in (("xyz", origin.translation.tolist()), ("rpy", origin.rpy)):
-                self.set(self.child(element, "origin"), name, " ".join(map(repr, values)))
+            for name, values in (("xyz", origin.translation), ("rpy", origin.rpy)):
+                self.set(self.child(element, "origin"), name, mjcf.numbers_text(values))
 
     def name_robot(self, name: str) -> None:
         """Give the robot a name, which needs no escaping."""

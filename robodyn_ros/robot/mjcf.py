@@ -27,6 +27,7 @@ import numpy as np
 
 from robodyn_ros.errors import RobotDescriptionError, pip_install
 from robodyn_ros.robot.pose import MOMENTS, Array, Pose, quaternion_rotation, read_only
+from robodyn_ros.robot.robot import Inertial
 
 CONSTRAINT = "constraint"
 """Tag, in the URDF, of a constraint or force that a tree of joints cannot have."""
@@ -117,7 +118,9 @@ class _Writer:
         self._links: dict[str, ET.Element] = {}
         self._bodies = [WORLD, *self._names("BODY", model.nbody)[1:]]
         self._joints = self._names("JOINT", model.njnt)
-        self._leaders = dict(self._couplings())
+        couplings = [index for index in self._active() if self._couples(index)]
+        # Joint → the first equality that couples it to another.
+        self._mimics = {int(model.eq_obj1id[index]): index for index in reversed(couplings)}
 
     def text(self) -> str:
         """The URDF."""
@@ -170,24 +173,21 @@ class _Writer:
     def _fixed(self, parent: str, child: str, origin: Pose) -> None:
         self._link(child)
         name = _free(f"{child}/fixed", self._joints)  # each link is the child of one joint
-        joint = ET.SubElement(self._root, "joint", {"name": name, "type": "fixed"})
-        _between(joint, parent, child, origin)
+        write_joint(self._root, name, "fixed", parent, child, origin)
 
     def _joint(self, index: int, parent: str, child: str, place: Pose) -> None:
         """A joint; its position is that of MuJoCo, so in the pose of the file it is ``ref``."""
         model, kinds = self._model, self._mj.mjtJoint
         kind, name, axis = kinds(model.jnt_type[index]), self._joints[index], model.jnt_axis[index]
-        joint = ET.SubElement(self._root, "joint", {"name": name})
         if kind in (kinds.mjJNT_FREE, kinds.mjJNT_BALL):
-            joint.set("type", "floating" if kind == kinds.mjJNT_FREE else "ball")
-            _between(joint, parent, child, place)
+            write_joint(self._root, name, "floating" if kind == kinds.mjJNT_FREE else "ball", parent, child, place)
             return
         slides, limited = kind == kinds.mjJNT_SLIDE, bool(model.jnt_limited[index])
-        joint.set("type", "prismatic" if slides else "revolute" if limited else "continuous")
         reference = float(model.qpos0[model.jnt_qposadr[index]])
         back = Pose(translation=read_only(-reference * axis)) if slides else _turn(axis, -reference)
-        _between(joint, parent, child, place @ back)
-        ET.SubElement(joint, "axis", {"xyz": _numbers(axis)})
+        urdf_kind = "prismatic" if slides else "revolute" if limited else "continuous"
+        joint = write_joint(self._root, name, urdf_kind, parent, child, place @ back)
+        ET.SubElement(joint, "axis", {"xyz": numbers_text(axis)})
         limit = {"effort": self._effort(index), "velocity": np.inf}
         if slides or limited:
             lower, upper = model.jnt_range[index].tolist() if limited else (-np.inf, np.inf)
@@ -202,8 +202,8 @@ class _Writer:
         }
         if any(values.values()):
             ET.SubElement(joint, "dynamics", {key: repr(float(value)) for key, value in values.items()})
-        if index in self._leaders:
-            ET.SubElement(joint, "mimic", self._leaders[index])
+        if index in self._mimics:
+            ET.SubElement(joint, "mimic", self._mimic(self._mimics[index]))
 
     def _actuators(self, joint: int) -> Iterator[int]:
         """The actuators that move a joint."""
@@ -245,22 +245,17 @@ class _Writer:
             and mj.mjtDyn(model.actuator_dyntype[actuator]) == mj.mjtDyn.mjDYN_NONE
         )
 
-    def _couplings(self) -> Iterator[tuple[int, dict[str, str]]]:
-        """Joint → its mimic relation, for each equality q₁ - q₁⁰ = c₀ + c₁ (q₂ - q₂⁰)."""
-        model, seen = self._model, set()
-        for index in self._active():
-            one, two, data = model.eq_obj1id[index], model.eq_obj2id[index], model.eq_data[index, :5]
-            if not self._couples(index) or one in seen:
-                continue
-            seen.add(one)
-            zero = [model.qpos0[model.jnt_qposadr[joint]] for joint in (one, two)]
-            offset = float(data[0] + zero[0] - data[1] * zero[1])
-            yield one, {"joint": self._joints[two], "multiplier": repr(float(data[1])), "offset": repr(offset)}
+    def _mimic(self, index: int) -> dict[str, str]:
+        """The mimic relation of an equality q₁ - q₁⁰ = c₀ + c₁ (q₂ - q₂⁰)."""
+        model = self._model
+        one, two, data = model.eq_obj1id[index], model.eq_obj2id[index], model.eq_data[index, :2]
+        zero = [model.qpos0[model.jnt_qposadr[joint]] for joint in (one, two)]
+        offset = float(data[0] + zero[0] - data[1] * zero[1])
+        return {"joint": self._joints[two], "multiplier": repr(float(data[1])), "offset": repr(offset)}
 
     def _couples(self, index: int) -> bool:
         """True if an equality is a linear relation of two joints."""
-        model = self._model
-        kinds = self._mj.mjtEq
+        model, kinds = self._model, self._mj.mjtEq
         joints = kinds(model.eq_type[index]) == kinds.mjEQ_JOINT and model.eq_obj2id[index] >= 0
         return bool(joints and model.eq_data[index, 1] != 0.0 and not model.eq_data[index, 2:5].any())
 
@@ -271,10 +266,8 @@ class _Writer:
         """Name and effect of each element that a tree of joints cannot have."""
         model, kinds = self._model, self._mj.mjtEq
         equalities, tendons = self._names("EQUALITY", model.neq), self._names("TENDON", model.ntendon)
-        mimics: set[int] = set()
         for index in self._active():
-            if self._couples(index) and model.eq_obj1id[index] not in mimics:
-                mimics.add(model.eq_obj1id[index])
+            if index in self._mimics.values():
                 continue
             kind = kinds(model.eq_type[index]).name.removeprefix("mjEQ_").lower()
             yield f"equality {equalities[index]!r}", f"is a constraint of type {kind}"
@@ -314,10 +307,7 @@ class _Writer:
             return
         axes = quaternion_rotation(model.body_iquat[body])
         inertia = axes @ np.diag(moments) @ axes.T  # in the axes of the body's frame
-        own = ET.SubElement(self._links[self._bodies[body]], "inertial")
-        ET.SubElement(own, "origin", {"xyz": _numbers(model.body_ipos[body])})
-        ET.SubElement(own, "mass", {"value": repr(mass)})
-        ET.SubElement(own, "inertia", {name: repr(float(inertia[place])) for name, place in MOMENTS.items()})
+        write_inertial(self._links[self._bodies[body]], Inertial(mass, model.body_ipos[body], inertia))
 
     def _shapes(self, body: int) -> None:
         """The visual and collision shapes of a body."""
@@ -335,14 +325,14 @@ class _Writer:
                         color = model.geom_rgba[geom] if material < 0 else model.mat_rgba[material]
                         # A number for a name: MuJoCo and URDF name materials differently.
                         own = ET.SubElement(shape, "material", {"name": f"geom{geom}"})
-                        ET.SubElement(own, "color", {"rgba": _numbers(color)})
+                        ET.SubElement(own, "color", {"rgba": numbers_text(color)})
 
     def _geometry(self, geom: int, pose: Pose) -> Iterator[tuple[Pose, str, dict[str, str]]]:
         """The shapes that URDF has for a geom, each with its place; none for planes, height fields and ellipsoids."""
         model, kinds, size = self._model, self._mj.mjtGeom, self._model.geom_size[geom]
         kind = kinds(model.geom_type[geom])
         if kind == kinds.mjGEOM_BOX:
-            yield pose, "box", {"size": _numbers(2.0 * size)}
+            yield pose, "box", {"size": numbers_text(2.0 * size)}
         elif kind == kinds.mjGEOM_SPHERE:
             yield pose, "sphere", {"radius": repr(float(size[0]))}
         elif kind in (kinds.mjGEOM_CYLINDER, kinds.mjGEOM_CAPSULE):
@@ -355,7 +345,7 @@ class _Writer:
             file = self._mesh_file(mesh)
             if file:  # MuJoCo moves the points of a mesh to its principal axes
                 place = pose @ _pose(model.mesh_pos[mesh], model.mesh_quat[mesh]).inverse()
-                yield place, "mesh", {"filename": file, "scale": _numbers(model.mesh_scale[mesh])}
+                yield place, "mesh", {"filename": file, "scale": numbers_text(model.mesh_scale[mesh])}
 
     def _mesh_file(self, mesh: int) -> str:
         """The path of a mesh; empty for one that is written in the MJCF itself."""
@@ -386,16 +376,27 @@ def _turn(axis: Array, angle: float) -> Pose:
     return Pose(quaternion_rotation(np.array([np.cos(angle / 2.0), *(np.sin(angle / 2.0) * axis)])))
 
 
-def _between(joint: ET.Element, parent: str, child: str, origin: Pose) -> None:
-    """Write where a joint is."""
+def write_joint(robot: ET.Element, name: str, kind: str, parent: str, child: str, origin: Pose) -> ET.Element:
+    """Add a joint to a URDF: what every joint has."""
+    joint = ET.SubElement(robot, "joint", {"name": name, "type": kind})
     ET.SubElement(joint, "parent", {"link": parent})
     ET.SubElement(joint, "child", {"link": child})
     _origin(joint, origin)
+    return joint
+
+
+def write_inertial(link: ET.Element, inertial: Inertial) -> None:
+    """Add an inertial, in the axes of the link, to a link of a URDF."""
+    own = ET.SubElement(link, "inertial")
+    ET.SubElement(own, "origin", {"xyz": numbers_text(inertial.com)})
+    ET.SubElement(own, "mass", {"value": repr(inertial.mass)})
+    ET.SubElement(own, "inertia", {name: repr(float(inertial.inertia[place])) for name, place in MOMENTS.items()})
 
 
 def _origin(element: ET.Element, pose: Pose) -> None:
-    ET.SubElement(element, "origin", {"xyz": _numbers(pose.translation), "rpy": _numbers(pose.rpy)})
+    ET.SubElement(element, "origin", {"xyz": numbers_text(pose.translation), "rpy": numbers_text(pose.rpy)})
 
 
-def _numbers(values: Iterable[float]) -> str:
+def numbers_text(values: Iterable[float]) -> str:
+    """A vector in a URDF."""
     return " ".join(repr(float(value)) for value in values)
