@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import as_real, in_short
 from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics.se3 import from_pose
 from robodyn_ros.kinematics.tree import Tree, TreeNode
 from robodyn_ros.robot import Inertial, LockedJoints, Pose, Robot
 from robodyn_ros.robot.pose import Array, read_only
@@ -182,8 +183,7 @@ def to_parameters(pseudo: Array) -> Array:
 
 def moved(pseudo: Array, pose: Pose) -> Array:
     """Return P' = T P Tᵀ: the same body (…, 4, 4) seen from the frame in which its own has that pose."""
-    transform = np.eye(4)
-    transform[:3, :3], transform[:3, 3] = pose.rotation, pose.translation
+    transform = from_pose(pose)
     return transform @ pseudo @ transform.T
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any
 
@@ -85,6 +85,19 @@ def run_library(program: Program) -> Any:
 def start_library_of(program: Program) -> None:
     """Start to compile that library in the background (:func:`.start_library`)."""
     start_library(program.name, program.key, lambda: kernel_source(program))
+
+
+def batch_function(program: Program, kind: type[ctypes.CDLL] = ctypes.CDLL) -> Any:
+    """A program as a C function of many states (:func:`.batch_source`); None without a library."""
+    name = f"{program.name}_batch"
+    library = loaded(name, program.key, lambda: batch_source(program), kind)
+    return None if library is None else library[name]
+
+
+def addresses_of(arrays: Iterable[Array]) -> Any:
+    """The addresses of arrays, as an array in C."""
+    given = [array.ctypes.data for array in arrays]
+    return (ctypes.c_void_p * len(given))(*given)
 
 
 def start_batch(program: Program) -> None:

@@ -32,10 +32,8 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros.checks import as_states, refuse_non_finite
-from robodyn_ros.engine.c_interface import run_library
+from robodyn_ros.engine.c_interface import addresses_of, batch_function, run_library
 from robodyn_ros.engine.casadi import has_casadi, missing
-from robodyn_ros.engine.codegen import batch_source
-from robodyn_ros.engine.library import loaded
 from robodyn_ros.engine.program import Program
 from robodyn_ros.engine.tracing import inlined, is_traced
 from robodyn_ros.errors import NotReadyError
@@ -177,12 +175,7 @@ def call({arguments}):
     @cached_property
     def _batch(self) -> Any:
         """The compiled loop over many states, or None without a compiler; it is made when it is first needed."""
-        if not self._compiled:
-            return None
-        program = self._program
-        name = f"{program.name}_batch"
-        library = loaded(name, program.key, lambda: batch_source(program))
-        return None if library is None else library[name]
+        return batch_function(self._program) if self._compiled else None
 
 
 @lru_cache(maxsize=64)
@@ -228,7 +221,7 @@ def bound_function(library: Any, name: str, arrays: Sequence[Array]) -> Callable
     new_function = _from_python("PyCFunction_NewEx", ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
     function = ctypes.cast(library[name], ctypes.c_void_p)
     method = _Method(name.encode(), function.value, _NO_ARGUMENTS, b"Run on the arrays that it was bound to.")
-    addresses = (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
+    addresses = addresses_of(arrays)
     capsule = new_capsule(ctypes.addressof(addresses), None, None)
     module = _Module(__name__)  # the function's __module__, which may be any object and lives as long as it does
     module.memory = (method, addresses, *arrays)
@@ -251,11 +244,8 @@ def _in_parts(loop: Any, inputs: list[Array], parameters: Array, outputs: list[A
     bounds = [count * part // parts for part in range(parts + 1)]
 
     def run(begin: int, end: int) -> int:
-        arg = (ctypes.c_void_p * (len(inputs) + 1))(
-            *(array[begin:end].ctypes.data for array in inputs), parameters.ctypes.data
-        )
-        res = (ctypes.c_void_p * len(outputs))(*(array[begin:end].ctypes.data for array in outputs))
-        return int(loop(ctypes.c_longlong(end - begin), arg, res))
+        arg = addresses_of([*(array[begin:end] for array in inputs), parameters])
+        return int(loop(ctypes.c_longlong(end - begin), arg, addresses_of(array[begin:end] for array in outputs)))
 
     if parts == 1:
         return bool(run(0, count))

@@ -36,6 +36,11 @@ class Point(NamedTuple):
     reference: ca.SX  # the cost's reference, for Tracking q and q̇
 
 
+def symbolic_point(n: int, width: int) -> Point:
+    """A point of n joints, as symbols, with a reference of a width."""
+    return Point(*(ca.SX.sym(name, size) for name, size in zip(Point._fields, (n, n, n, n, width), strict=True)))
+
+
 class Cost(ABC):
     """A term of the cost, or a sum of them."""
 
@@ -50,6 +55,12 @@ class Cost(ABC):
     def reference(self, times: ArrayLike, n: int) -> Array:
         """The reference (K, 2n) for n joints at times (K,) [s]; zeros if the cost has none."""
         return np.zeros((len(np.atleast_1d(times)), 2 * n))
+
+    def functions(self, n: int) -> tuple[ca.Function, ca.Function]:
+        """The running and the final cost of n joints, as functions of the parts of a point."""
+        at = symbolic_point(n, 2 * n)
+        running, final = (ca.Function("cost", list(at), [ca.SX(cost)]) for cost in (self.running(at), self.final(at)))
+        return running, final
 
     @property
     def moving(self) -> bool:

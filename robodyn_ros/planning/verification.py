@@ -24,9 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.control.motion.trajectory import Trajectory
-from robodyn_ros.engine.casadi import ca
 from robodyn_ros.kinematics.target import UnreachableError
-from robodyn_ros.planning.cost import Point
 from robodyn_ros.planning.plan import Plan, Violation
 from robodyn_ros.planning.problem import Goal, JointGoal, Problem, rests, speed
 from robodyn_ros.robot.pose import Array
@@ -308,9 +306,7 @@ def cost_of(problem: Problem, motion: Trajectory) -> float:
     from scipy.integrate import trapezoid
 
     n = problem.model.n
-    at = Point(*[ca.SX.sym(name, size) for name, size in zip(Point._fields, (n, n, n, n, 2 * n), strict=True)])
-    costs = (problem.cost.running(at), problem.cost.final(at))
-    running, final = (ca.Function("cost", list(at), [ca.SX(cost)]) for cost in costs)
+    running, final = problem.cost.functions(n)
     assert motion.velocities is not None and motion.accelerations is not None and motion.efforts is not None
     parts = [motion.positions, motion.velocities, motion.accelerations, motion.efforts]
     columns = [part.T for part in (*parts, problem.cost.reference(motion.times, n))]

@@ -35,7 +35,7 @@ from robodyn_ros.kinematics import so3
 from robodyn_ros.kinematics.screws import screws
 from robodyn_ros.kinematics.se3 import as_pose
 from robodyn_ros.robot import Pose, Robot
-from robodyn_ros.robot.configuration import ConfigurationSpace
+from robodyn_ros.robot.configuration import TURN, ConfigurationSpace
 from robodyn_ros.robot.pose import Array
 
 PLANAR_TOLERANCE = 1e-9
@@ -269,9 +269,6 @@ class PlanarInverse:
 
 def _wrapped(angle: float) -> float:
     return atan2(sin(angle), cos(angle))
-
-
-TURN = 2.0 * np.pi
 
 
 HEADINGS = 720

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from robodyn_ros.engine.casadi import ca
 from robodyn_ros.planning.collocation.scheme import Columns, Scheme
-from robodyn_ros.planning.cost import Point, time_alone
+from robodyn_ros.planning.cost import time_alone
 from robodyn_ros.planning.problem import JointGoal, Problem, rests, speed
 from robodyn_ros.robot.pose import Array
 
@@ -235,10 +235,7 @@ class NonlinearProgram:
 
     def _cost(self, h: ca.MX) -> ca.MX:
         n, count = self._shape
-        q, qd, qdd, u = (ca.SX.sym(name, n) for name in ("q", "qd", "qdd", "u"))
-        point = Point(q, qd, qdd, u, ca.SX.sym("r", 2 * n))
-        running = ca.Function("running", list(point), [ca.SX(self.problem.cost.running(point))])
-        final = ca.Function("final", list(point), [ca.SX(self.problem.cost.final(point))])
+        running, final = self.problem.cost.functions(n)
         duration = self.problem.duration or 0.0
         times = (
             self.scheme.times(self.mesh.steps(np.array([duration]))) if self.problem.cost.moving else np.zeros(count)

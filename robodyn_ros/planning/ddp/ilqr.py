@@ -35,9 +35,7 @@ from robodyn_ros.checks import finite_array
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.engine import Program
-from robodyn_ros.engine.c_interface import start_batch
-from robodyn_ros.engine.codegen import batch_source
-from robodyn_ros.engine.library import loaded
+from robodyn_ros.engine.c_interface import addresses_of, batch_function, start_batch
 from robodyn_ros.errors import InputError
 from robodyn_ros.planning.cost import Cost
 from robodyn_ros.planning.ddp.passes import DDPMemory, DDPPrograms, Passes, require_expressions, start_passes
@@ -205,12 +203,10 @@ def batched(
     Returns:
         The call; it returns False if an input is not finite. It fails if libraries are only listed.
     """
-    name = f"{program.name}_batch"
     # PyDLL keeps the interpreter's lock, so no other thread takes over in the middle of a control period.
-    library = loaded(name, program.key, lambda: batch_source(program), ctypes.PyDLL)
-    loop: Any = None if library is None else library[name]
+    loop = batch_function(program, ctypes.PyDLL)
     count, given = ctypes.c_longlong(len(inputs[0])), (*inputs, parameters)
-    arg, res = ((ctypes.c_void_p * len(part))(*(a.ctypes.data for a in part)) for part in (given, outputs))
+    arg, res = addresses_of(given), addresses_of(outputs)
 
     def run(_alive: Any = (given, outputs)) -> bool:
         return not loop(count, arg, res)

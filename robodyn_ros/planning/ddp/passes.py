@@ -50,7 +50,7 @@ from robodyn_ros.engine.casadi import ca
 from robodyn_ros.engine.codegen import batch_source, scalar_source
 from robodyn_ros.engine.library import Wanted, is_listing, loaded, start_library
 from robodyn_ros.errors import InputError, NotReadyError
-from robodyn_ros.planning.cost import Cost, Point
+from robodyn_ros.planning.cost import Cost, Point, symbolic_point
 from robodyn_ros.robot.pose import Array
 
 Inputs = tuple[tuple[str, int], ...]
@@ -290,8 +290,7 @@ def _identity(cost: Cost, n: int, width: int) -> str:
     identity = getattr(cost, "identity", None)
     if identity is not None:
         return str(identity)
-    q, qd, qdd, tau = (ca.SX.sym(name, n) for name in ("q", "qd", "qdd", "tau"))
-    symbols = Point(q, qd, qdd, tau, ca.SX.sym("r", width))
+    symbols = symbolic_point(n, width)
     none = ca.SX(n, 1)
     final = cost.final(symbols._replace(qdd=none, effort=none))
     function = ca.Function("cost", list(symbols), [ca.SX(cost.running(symbols)), ca.SX(final)])
