@@ -11,7 +11,6 @@ import pytest
 from arms import awkward, joint, link, mechanism, robot
 from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
-from urdf_parser_py.xml_reflection import core
 
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Joint, Robot, load_robot
@@ -69,11 +68,6 @@ def test_what_a_urdf_says_besides_is_ignored_without_a_word(capfd: pytest.Captur
     for body, expected in zip(arm.bodies, truth.bodies, strict=True):
         assert_allclose(body.inertial.com, expected.inertial.com)
         assert_allclose(body.placement.translation, expected.placement.translation)
-
-
-def test_urdf_parser_py_is_left_as_it_was() -> None:
-    load_robot(mechanism("R"))
-    assert core.on_error is core.on_error_stderr
 
 
 # Defaults

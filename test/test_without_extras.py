@@ -12,8 +12,7 @@ import pytest
 import without_extras
 
 DECLARED = {
-    "_pytest", "casadi", "hypothesis", "launch_testing", "numpy", "pytest", "rich", "robodyn_ros", "scipy",
-    "urdf_parser_py", "yaml",
+    "_pytest", "casadi", "hypothesis", "launch_testing", "numpy", "pytest", "rich", "robodyn_ros", "scipy", "yaml",
 }  # fmt: skip
 """What is always there, for package.xml or a test's runner brings it."""
 
