@@ -8,11 +8,19 @@ Every arm here is also a valid URDF for urdfdom, so that Pinocchio and MuJoCo re
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
 Vector = Sequence[float]
+
+URDF = Path(__file__).parents[1] / "urdf"
+OURS = {path.stem: path.read_text(encoding="utf-8") for path in sorted(URDF.glob("*.urdf"))}
+"""The arms of the package, and the text of each."""
+
+BODY = (0.013, 0.001, 0.002, 0.017, 0.003, 0.021)
+"""An inertia."""
 
 
 def robot(name: str, *parts: str) -> str:

@@ -7,14 +7,14 @@ import re
 import sys
 from functools import cache
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pinocchio
 import pytest
-from arms import awkward, lesson_arm, mechanism, random_robot
+from arms import OURS, awkward, lesson_arm, mechanism, random_robot
 from formulas import REFERENCE, WAVE, evaluated, published
 from industrial import urdfs
+from scipy.spatial.transform import Rotation
 from test_export_latex import waist
 from truth import Pinocchio
 
@@ -23,10 +23,11 @@ from robodyn_ros.document.blocks import Document, EquationBlock, MatrixBlock, Ta
 from robodyn_ros.document.text import text_lines, width
 from robodyn_ros.dynamics.symbolic.derivation import STEPS, derive
 from robodyn_ros.dynamics.symbolic.general_steps import general_sections
+from robodyn_ros.dynamics.symbolic.symbols import labels
+from robodyn_ros.kinematics.tree import build_tree
 
-URDF = Path(__file__).parent.parent / "urdf"
 GRAVITY = (0.4, -1.3, -9.6)  # [m/s²], along no axis
-CLOSED = {name: (URDF / f"{name}.urdf").read_text() for name in ("r", "pr", "rr", "prr")} | {
+CLOSED = {name: OURS[name] for name in ("r", "pr", "rr", "prr")} | {
     "lesson": lesson_arm(),
     "slide": mechanism("RPR", coms=(0.3, 0.2, 0.15)),
     "waist": waist(0.3),
@@ -45,12 +46,8 @@ def dynamics(arm: str) -> rd.Dynamics:
 
 
 @cache
-def written(arm: str, numbers: bool) -> Document:
-    return derive(dynamics(arm), numbers=numbers)
-
-
 def derived(arm: str, numbers: bool = False) -> Document:
-    return written(arm, numbers)
+    return derive(dynamics(arm), numbers=numbers)
 
 
 def cells(document: Document) -> dict[str, float]:
@@ -125,16 +122,6 @@ class Truth:
             self.bodies.append((pose.act(inertia.lever), moving, turning, inertia.mass, rotated))
 
 
-def labels(robot: rd.Robot) -> list[str]:
-    made: list[str] = []
-    for body in robot.bodies:
-        label = str(body.coordinate + 1)
-        while label in made:
-            label += "'"
-        made.append(label)
-    return made
-
-
 SAMPLES = [pytest.param(arm, False, id=arm) for arm in CLOSED]
 SAMPLES += [pytest.param(arm, True, id=f"{arm}-numbers") for arm in WITH_NUMBERS]
 
@@ -148,7 +135,7 @@ def test_every_step(arm: str, numbers: bool) -> None:
     assert [section.name for section in document.sections] == list(STEPS[:-1])
     steps = {step: results(document, step, at) for step in STEPS[1:-1]}
     truth = Truth(plugin, q, qd)
-    tree = zip(labels(robot), truth.bodies, strict=True)
+    tree = zip(labels(build_tree(robot)), truth.bodies, strict=True)
     digits = 1e-10 if cells(document) else 2e-5  # numbers stand in formulas with six digits
 
     def near(found: object, expected: object, what: str) -> None:
@@ -222,9 +209,7 @@ def row_of(text: str) -> list[float]:
 
 
 def turned(roll: float, pitch: float, yaw: float) -> np.ndarray:
-    (cr, cp, cy), (sr, sp, sy) = np.cos((roll, pitch, yaw)), np.sin((roll, pitch, yaw))
-    x, y = np.array([[1, 0, 0], [0, cr, -sr], [0, sr, cr]]), np.array([[cp, 0, sp], [0, 1, 0], [-sp, 0, cp]])
-    return np.array([[cy, -sy, 0], [sy, cy, 0], [0, 0, 1]]) @ y @ x
+    return Rotation.from_euler("xyz", (roll, pitch, yaw)).as_matrix()
 
 
 @pytest.mark.parametrize("arm", LONG)

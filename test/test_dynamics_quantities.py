@@ -7,13 +7,12 @@ import copy
 import pickle
 from collections.abc import Callable
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pinocchio
 import pytest
-from arms import awkward, random_robot
+from arms import OURS, URDF, awkward, random_robot
 from numpy.testing import assert_allclose
 from truth import Pinocchio
 
@@ -25,8 +24,7 @@ from robodyn_ros.engine import Kernel
 from robodyn_ros.kinematics import Kinematics
 
 GRAVITY = (0.4, -1.3, -9.6)  # [m/s²], along no axis
-PRR = (Path(__file__).parent.parent / "urdf" / "prr.urdf").read_text()
-ARMS = {"prr": PRR, **awkward(), "random": random_robot(11, joints=6)}
+ARMS = {"prr": OURS["prr"], **awkward(), "random": random_robot(11, joints=6)}
 FREE = [name for name in ARMS if name != "mimic"]
 FORMULATIONS = ("lagrangian", "rnea")
 COMPILED = "tilted"
@@ -362,8 +360,7 @@ def test_large_angles_are_as_good(formulation: str) -> None:
 
 
 def test_a_formulation_takes_the_path_of_a_urdf() -> None:
-    path = Path(__file__).parent.parent / "urdf" / "prr.urdf"
-    assert RNEA(path, compiled=False).robot.joint_names == ("elevator", "shoulder", "wrist")
+    assert RNEA(URDF / "prr.urdf", compiled=False).robot.joint_names == ("elevator", "shoulder", "wrist")
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])

@@ -3,11 +3,9 @@
 
 """The operational space: formulas on Pinocchio's J, J̇, M, C and g, and what follows from the equations themselves."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-from arms import random_robot
+from arms import OURS, random_robot
 from industrial import urdfs
 from numpy.testing import assert_allclose
 
@@ -15,7 +13,6 @@ import robodyn_ros as rd
 from robodyn_ros.dynamics.task_space import TaskSpace, arm_directions, geometric_mean
 from robodyn_ros.errors import InputError
 
-URDF = Path(__file__).parents[1] / "urdf"
 INDUSTRIAL = urdfs()
 TIPS = {"ur5_robot": "tool0", "panda": "panda_hand_tcp", "far tool": "far"}
 DIRECTIONS = {"five joints": "x z rx ry rz"}
@@ -28,7 +25,7 @@ FAR = (
 """A tool frame far from the flange."""
 
 ARMS = {
-    "prr": (URDF / "prr.urdf").read_text(),
+    "prr": OURS["prr"],
     "five joints": random_robot(4, 5, branching=0.0),
     "prismatic wrist": random_robot(13, 6, branching=0.0),
     "far tool": random_robot(11, 6, branching=0.0).replace("</robot>", FAR),

@@ -10,12 +10,11 @@ where nothing need be compiled.
 """
 
 from itertools import product
-from pathlib import Path
 
 import casadi as ca
 import numpy as np
 import pytest
-from arms import awkward, mechanism, random_robot
+from arms import OURS, awkward, mechanism, random_robot
 from industrial import urdfs
 from numpy.testing import assert_allclose
 from truth import Pinocchio
@@ -30,9 +29,7 @@ GRAVITY = (0.4, -1.3, -9.6)  # [m/s²], along no axis
 TOLERANCE = 1e-10
 MANY_JOINTS = 9  # the Lagrangian's expressions grow with the square of the joints and more; rnea goes on alone
 
-URDF = Path(__file__).parent.parent / "urdf"
-NAMED = {kind: mechanism(kind) for kind in ("R", "PR", "RR", "PRR")} | awkward()
-NAMED |= {path.stem: path.read_text() for path in sorted(URDF.glob("*.urdf"))}
+NAMED = {kind: mechanism(kind) for kind in ("R", "PR", "RR", "PRR")} | awkward() | OURS
 INDUSTRIAL = (
     *("ur3_robot", "ur5_gripper", "ur10_robot", "panda", "kinova", "xarm7", "z1", "so100", "so101", "talos_left_arm"),
     *("hextilt_flying_arm_5", "borinot_flying_arm_2", "TwoDofs", "finger_edu", "double_pendulum_continuous", "baxter"),

@@ -11,7 +11,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from arms import awkward, mechanism, random_robot
+from arms import OURS, awkward, mechanism, random_robot
 
 import robodyn_ros as rd
 from robodyn_ros.dynamics import Payload
@@ -20,9 +20,7 @@ from robodyn_ros.dynamics.symbolic.export import export
 from robodyn_ros.dynamics.symbolic.graph import MEANINGS, routines
 from robodyn_ros.engine import find_compiler
 
-URDF = Path(__file__).parent.parent / "urdf"
-MECHANISMS = {path.stem: path.read_text() for path in sorted(URDF.glob("*.urdf"))}
-ARMS = MECHANISMS | awkward() | {"random": random_robot(5, joints=4)}
+ARMS = OURS | awkward() | {"random": random_robot(5, joints=4)}
 GRAVITY = (0.4, -1.3, -9.6)  # [m/s²], along no axis
 QUANTITIES = tuple(CompiledDynamics.quantities())
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wconversion", "-Wdouble-promotion", "-Wshadow")
@@ -160,7 +158,7 @@ def test_the_file_says_what_one_must_know() -> None:
 
 def test_operations_of_the_prr_arm() -> None:
     """The issue allows 29 multiplications; the stated number is that of the signs in the code."""
-    dynamics = rd.create_dynamics("rnea", rd.load_robot(MECHANISMS["prr"]), compiled=False)
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(OURS["prr"]), compiled=False)
     (routine,) = routines(dynamics, ["inverse"])
     code = export(dynamics, "c", ["inverse"])["prr.c"].split("{")[1]
     assert routine.operations == "26 multiplications, 19 additions, 2 sines, 2 cosines"

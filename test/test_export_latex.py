@@ -5,12 +5,11 @@
 
 import math
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 import sympy
-from arms import awkward, joint, lesson_arm, link, mechanism, random_robot, robot
+from arms import OURS, awkward, joint, lesson_arm, link, mechanism, random_robot, robot
 from formulas import NAMES, REFERENCE, WAVE, evaluated, published
 
 import robodyn_ros as rd
@@ -19,8 +18,6 @@ from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.symbolic.export import export
 from robodyn_ros.dynamics.symbolic.writer import QUANTITIES, Readable
 
-URDF = Path(__file__).parent.parent / "urdf"
-MECHANISMS = {path.stem: path.read_text() for path in sorted(URDF.glob("*.urdf"))}
 GRAVITY = (0.4, -1.3, -9.6)  # [m/s²], along no axis
 DOWNWARDS = (0.0, 0.0, -9.8)  # [m/s²]
 MATRICES = ("mass_matrix", "coriolis_matrix", "gravity")
@@ -41,7 +38,7 @@ def waist(turned: float = 0.0) -> str:
 
 
 ARMS = (
-    MECHANISMS
+    OURS
     | {"lesson": lesson_arm(), "slide": mechanism("RPR", coms=(0.3, 0.2, 0.15)), "waist": waist(), "turned": waist(0.3)}
     | awkward()
     | {f"random{seed}": random_robot(seed, joints=2 + seed % 3) for seed in range(3)}

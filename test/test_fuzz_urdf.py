@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from arms import awkward, random_robot
+from arms import OURS, awkward, random_robot
 from fuzzed import TRIES, fuzzed, in_time
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,7 +25,6 @@ import robodyn_ros as rd
 LIMIT = 1.0  # [s] of the processor for one file, in this thread: other work on the machine does not count
 LENGTH = 20_000  # longer files only cost time; they are tried when many are
 
-OURS = {path.stem: path.read_text() for path in sorted((Path(__file__).parent.parent / "urdf").glob("*.urdf"))}
 THEIRS = {name: path.read_text(encoding="utf-8") for name, path in urdfs().items()}
 WHOLE = {**OURS, **awkward(), "random": random_robot(7, joints=6, mimic=0.3), **THEIRS}
 SEEDS = {name: text for name, text in WHOLE.items() if TRIES or len(text) < LENGTH}

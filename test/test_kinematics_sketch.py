@@ -6,16 +6,14 @@
 import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
-from arms import random_robot
+from arms import OURS, URDF, random_robot
 
 import robodyn_ros as rd
 from robodyn_ros.kinematics.sketch import HEIGHT, MARGIN, WIDTH, sketch
 
-URDF = Path(__file__).parents[1] / "urdf"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -145,7 +143,7 @@ def test_no_letter_covers_another_or_a_joint_or_a_mass(name: str, frames: str) -
 
 def test_an_elevator_is_drawn_out_of_its_zero_in_its_positive_direction() -> None:
     """Wherever its range begins, and however far it goes."""
-    text = (URDF / "pr.urdf").read_text(encoding="utf-8")
+    text = OURS["pr"]
     limit = re.search(r'lower="0" upper="[\d.]+"', text)
     assert limit is not None
     for bounds in ('lower="-9" upper="9"', 'lower="-0.5" upper="0"', 'lower="0.2" upper="1"'):

@@ -3,12 +3,10 @@
 
 """Poses and Jacobians against Pinocchio, three routes against each other, and derivatives against differences."""
 
-from pathlib import Path
-
 import numpy as np
 import pinocchio
 import pytest
-from arms import awkward, lesson_arm, mechanism, random_robot
+from arms import OURS, awkward, lesson_arm, mechanism, random_robot
 from industrial import urdfs
 from numpy.testing import assert_allclose
 from truth import Pinocchio
@@ -20,11 +18,10 @@ from robodyn_ros.kinematics import Kinematics, se3
 from robodyn_ros.kinematics.dh import read_dh
 from robodyn_ros.kinematics.screws import screws
 
-URDF = Path(__file__).parents[1] / "urdf"
 INDUSTRIAL = urdfs()
 
 ARMS = {
-    **{path.stem: path.read_text() for path in sorted(URDF.glob("*.urdf"))},
+    **OURS,
     "lesson": lesson_arm(),
     "unit": mechanism("PRR", lengths=(0, 2, 1)),
     **awkward(),

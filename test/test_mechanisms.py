@@ -3,17 +3,13 @@
 
 """The mechanisms of urdf/ and of the reference: numbers, limits, and where their tips are."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-from arms import lesson_arm
+from arms import URDF, lesson_arm
 from numpy.testing import assert_allclose
 
 from robodyn_ros.kinematics.screws import screws
 from robodyn_ros.robot import Robot, load_robot
-
-URDF = Path(__file__).parent.parent / "urdf"
 
 
 @pytest.mark.parametrize(

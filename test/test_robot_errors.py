@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from arms import joint, link, random_robot, robot
+from arms import BODY, joint, link, random_robot, robot
 
 from robodyn_ros import create_dynamics
 from robodyn_ros.errors import (
@@ -27,7 +27,6 @@ from robodyn_ros.errors import (
 )
 from robodyn_ros.robot import load_robot
 
-BODY = (0.013, 0.001, 0.002, 0.017, 0.003, 0.021)
 HEAVY = (2.0, (0.1, 0.2, 0.3), BODY)
 BASE = link("base")
 ARM = link("arm", *HEAVY)

@@ -8,16 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from arms import awkward, joint, link, mechanism, robot
+from arms import BODY, OURS, URDF, awkward, joint, link, mechanism, robot
 from numpy.testing import assert_allclose
-from scipy.spatial.transform import Rotation
 
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Joint, Robot, load_robot
 from robodyn_ros.robot.robot import tip
-
-URDF = Path(__file__).parent.parent / "urdf"
-BODY = (0.013, 0.001, 0.002, 0.017, 0.003, 0.021)
 
 
 def single(extra: str = "", kind: str = "revolute", inertial: str | None = None, **tags: Any) -> Robot:
@@ -88,30 +84,6 @@ def test_a_joint_has_neither_friction_nor_a_rotor_unless_it_is_told() -> None:
     assert (hinge.damping, hinge.friction, hinge.armature, hinge.mimic) == (0.0, 0.0, 0.0, None)
 
 
-def test_half_an_origin() -> None:
-    moved = single('<origin xyz="1 2 3"/>').joints[0].origin
-    assert moved.rotation.tolist() == np.eye(3).tolist()
-    assert moved.translation.tolist() == [1.0, 2.0, 3.0]
-    tilted = single('<origin rpy="0 0 0.5"/>').joints[0].origin
-    assert tilted.translation.tolist() == [0.0, 0.0, 0.0]
-    assert_allclose(tilted.rotation, [[np.cos(0.5), -np.sin(0.5), 0], [np.sin(0.5), np.cos(0.5), 0], [0, 0, 1]])
-
-
-def test_rpy_is_yaw_after_pitch_after_roll() -> None:
-    rotation = single('<origin rpy="0.3 -1.1 2.2"/>').joints[0].origin.rotation
-    assert_allclose(rotation, Rotation.from_euler("xyz", [0.3, -1.1, 2.2]).as_matrix(), rtol=1e-14)
-
-
-def test_limits_and_dynamics() -> None:
-    arm = single('<dynamics damping="0.7" friction="0.3"/>', limit=(-1.5, 2.5, 3.5, 4.5))
-    assert arm.lower.tolist() == [-1.5]
-    assert arm.upper.tolist() == [2.5]
-    assert arm.velocity_limit.tolist() == [3.5]
-    assert arm.effort_limit.tolist() == [4.5]
-    assert arm.damping.tolist() == [0.7]
-    assert arm.friction.tolist() == [0.3]
-
-
 @pytest.mark.parametrize(("limit", "home"), [((-1.5, 2.5), 0.0), ((0.4, 2.5), 0.4), ((-1.5, -0.3), -0.3)])
 def test_home_is_zero_or_the_limit_nearest_to_it(limit: tuple[float, float], home: float) -> None:
     arm = single(limit=(*limit, 3.0, 4.0))
@@ -169,17 +141,6 @@ def test_inertias_rounded_to_three_digits_are_taken() -> None:
     # A slender rod along (1, 1, 1), rounded: one moment comes out at -6e-5.
     rod = link("arm", 1.0, (0.1, 0, 0), (0.667, -0.333, -0.333, 0.667, -0.3335, 0.667))
     load_robot(robot("x", link("base"), rod, joint("hinge", "revolute", "base", "arm")))
-
-
-def test_an_inertial_is_turned_into_the_links_frame() -> None:
-    inertial = (
-        '<inertial><origin xyz="1 2 3" rpy="0 0 1.5707963267948966"/><mass value="2"/>'
-        '<inertia ixx="1" iyy="2" izz="2.5" ixy="0" ixz="0.1" iyz="0"/></inertial>'
-    )
-    arm = single(inertial=inertial).link("arm").inertial
-    assert arm is not None
-    assert_allclose(arm.com, [1, 2, 3])
-    assert_allclose(arm.inertia, [[2, 0, 0], [0, 1, 0.1], [0, 0.1, 2.5]], atol=1e-15)
 
 
 def test_fixed_links_are_lumped_and_keep_their_own_share() -> None:
@@ -275,7 +236,7 @@ def test_a_summary_has_the_mass_that_each_joint_moves_alone() -> None:
 
 
 def test_a_name_is_that_of_an_arm_of_the_package() -> None:
-    assert load_robot("prr").urdf == (URDF / "prr.urdf").read_text(encoding="utf-8")
+    assert load_robot("prr").urdf == OURS["prr"]
 
 
 def test_a_folder_does_not_hide_the_arm_of_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
