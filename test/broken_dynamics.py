@@ -13,11 +13,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from robodyn_ros.dynamics import Dynamics, Energy, Parameters
-from robodyn_ros.dynamics.parameters import parameters_of
+from robodyn_ros.dynamics.parameters import parameters_of, to_inertial
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.engine import program
 from robodyn_ros.errors import InputError
-from robodyn_ros.robot import Body, Inertial, Robot
+from robodyn_ros.robot import Body, Robot
 from robodyn_ros.robot.pose import read_only
 
 
@@ -93,7 +93,7 @@ class CentresSwapped(Faultless):
     def apply(self, parameters: Parameters) -> None:
         theta = parameters.inertial.reshape(-1, 10).copy()
         if theta[-2:, 0].all():
-            bodies = [_inertial(row) for row in theta[-2:]]
+            bodies = [to_inertial(row) for row in theta[-2:]]
             theta[-2:] = [parameters_of(replace(bodies[k], com=bodies[1 - k].com)) for k in (0, 1)]
         self.right.apply(replace(parameters, inertial=theta.ravel()))
 
@@ -309,13 +309,6 @@ def PotentialFromElsewhere(self, q: Any, qd: Any) -> Any:
     """Potential energy is right but for a constant."""
     kinetic, potential = self.right.energy(q, qd)
     return Energy(kinetic, potential + 1.0)
-
-
-def _inertial(theta: Any) -> Inertial:
-    com = theta[1:4] / theta[0]
-    xx, xy, yy, xz, yz, zz = theta[4:]
-    about_origin = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    return Inertial(theta[0], com, about_origin - theta[0] * (com @ com * np.eye(3) - np.outer(com, com)))
 
 
 FAULTS = {name: kind for name, kind in vars().items() if isinstance(kind, type) and hasattr(kind, "clause")}

@@ -39,6 +39,11 @@ def run(folder: Path, *arguments: str, **environment: str) -> tuple[subprocess.C
     return done, suite if suite is not None else ET.Element("none")
 
 
+def tests(suite: ET.Element, outcome: str) -> set[str]:
+    """The tests that have that outcome with some parameters."""
+    return {case.get("name", "").partition("[")[0] for case in suite.iter("testcase") if case.find(outcome) is not None}
+
+
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder that is, for Python, an installed package with the plugins of ``broken_dynamics``."""
@@ -136,9 +141,7 @@ def test_a_plugin_for_one_arm_passes_on_that_arm(one_arm: Path) -> None:
     arm = str(Path(__file__).parents[1] / "urdf/prr.urdf")
     done, suite = run(one_arm, "--dynamics", "one_arm", "--arm", arm)
     assert done.returncode == 0, done.stdout[-4000:]
-    skipped = {
-        case.get("name", "").partition("[")[0] for case in suite.iter("testcase") if case.find("skipped") is not None
-    }
+    skipped = tests(suite, "skipped")
     assert skipped == {
         "test_a_payload_is_as_good_as_a_link",
         "test_large_positions_are_angles_like_others",
@@ -177,7 +180,5 @@ def test_a_learned_model_is_not_exact(learned: Path, tier: str) -> None:
     chosen = ("-k", "gravity_follows_from_the_weight or symmetric")
     done, suite = run(learned, "--dynamics", "learned", "--tier", tier, *chosen)
     assert done.returncode == 1, done.stdout[-4000:]
-    failed = {
-        case.get("name", "").partition("[")[0] for case in suite.iter("testcase") if case.find("failure") is not None
-    }
+    failed = tests(suite, "failure")
     assert failed == {"test_gravity_follows_from_the_weight_of_the_bodies"}

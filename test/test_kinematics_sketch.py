@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from arms import OURS, URDF, random_robot
+from arms import OURS, URDF, joint, link, random_robot, robot
 
 import robodyn_ros as rd
 from robodyn_ros.kinematics.sketch import HEIGHT, MARGIN, WIDTH, sketch
@@ -50,13 +50,10 @@ def test_a_planar_arm_is_drawn_to_scale_in_its_plane() -> None:
 
 def test_an_arm_in_a_tilted_plane_is_not_squeezed() -> None:
     """Three links of equal length, bent by a right angle, are of equal length in the picture."""
-    link = """<link name="l{i}"><inertial><origin xyz="0.15 0 0"/><mass value="1"/>
-      <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
-    <joint name="j{i}" type="continuous"><parent link="l{before}"/><child link="l{i}"/>
-      <origin xyz="0.3 0 0"/><axis xyz="0 -0.6 0.8"/></joint>"""
-    links = "".join(link.format(i=i, before=i - 1) for i in (1, 2, 3))
-    robot = rd.load_robot(f'<robot name="tilted"><link name="l0"/>{links}</robot>')
-    joints = circles(drawn(robot, [0.0, np.pi / 2, 0.0]), "7")[:3]
+    links = [link(f"l{i}", 1.0, (0.15, 0, 0), (0.1, 0, 0, 0.1, 0, 0.1)) for i in (1, 2, 3)]
+    turns = [joint(f"j{i}", "continuous", f"l{i - 1}", f"l{i}", (0, -0.6, 0.8), (0.3, 0, 0)) for i in (1, 2, 3)]
+    tilted = rd.load_robot(robot("tilted", link("l0"), *links, *turns))
+    joints = circles(drawn(tilted, [0.0, np.pi / 2, 0.0]), "7")[:3]
     along, up = np.linalg.norm(np.diff(joints, axis=0), axis=1)
     np.testing.assert_allclose(along, up, rtol=1e-3)
 
@@ -84,8 +81,8 @@ def test_an_arc_begins_at_zero_and_ends_at_the_link() -> None:
         if len(each.get("points", "").split()) > 5
     ]
     joints = circles(drawn(robot, [0.9, -0.4]), "7")
-    for arc, joint, (start, end) in zip(arcs, joints[:2], ((0.0, 0.9), (0.9, 0.5)), strict=True):
-        angles = [np.arctan2(-(y - joint[1]), x - joint[0]) for x, y in (arc[0], arc[-1])]
+    for arc, centre, (start, end) in zip(arcs, joints[:2], ((0.0, 0.9), (0.9, 0.5)), strict=True):
+        angles = [np.arctan2(-(y - centre[1]), x - centre[0]) for x, y in (arc[0], arc[-1])]
         np.testing.assert_allclose(angles, [start, end], atol=5e-3)
 
 

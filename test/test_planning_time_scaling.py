@@ -6,7 +6,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from planned import HOME, PICK, assert_within, curve, passing, prr, slider, solved, whole
+from planned import HOME, PICK, assert_within, passing, prr, slider, solved, whole
 
 import robodyn_ros as rd
 from robodyn_ros.errors import InputError
@@ -49,17 +49,6 @@ def test_a_straight_way_against_a_search_on_a_fine_grid(arm):
     speed = np.sqrt(np.minimum(forward, backward))
     duration = np.sum(2 * ds / (speed[1:] + speed[:-1]))
     assert found.duration == pytest.approx(duration, rel=5e-3)
-
-
-def test_through_via_points_within_every_limit(arm):
-    vias = [np.array([0.5, -0.5, 0.5]), np.array([0.7, -1.2, 0.3])]
-    limits = MotionLimits.of(arm.robot, acceleration=60.0)
-    found = solved(plan, Problem(arm, HOME, JointGoal(PICK), via=passing(*vias), limits=limits))
-    for via in vias:
-        assert np.abs(found.q - via).max(axis=1).min() < 1e-5
-    assert_within(arm, found, limits)
-    q = curve(found)[0]
-    assert np.abs(np.concatenate((found.qd[[0, -1]], q[:1], q[-1:] - PICK))).max() < 1e-6
 
 
 def test_friction_and_payload_take_their_share(arm):

@@ -41,15 +41,20 @@ def motion(dynamics, q, qd, qdd):
     return dynamics.mass_matrix(q), dynamics.gravity(q), dynamics.inverse(q, qd, qdd)
 
 
+def pinocchios(whole, locked):
+    """Pinocchio's own model with joints locked at positions."""
+    at = pinocchio.neutral(whole)
+    for name, position in locked.items():
+        at[whole.joints[whole.getJointId(name)].idx_q] = position
+    return pinocchio.buildReducedModel(whole, [whole.getJointId(name) for name in locked], at)
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_it_is_pinocchios_reduced_model(seed):
     robot, locked, rng = drawn(seed, mimic=0.0)
     whole = pinocchio.buildModelFromXML(robot.urdf)
     whole.gravity.linear = np.array(GRAVITY)
-    at = pinocchio.neutral(whole)
-    for name, position in locked.items():
-        at[whole.joints[whole.getJointId(name)].idx_q] = position
-    model = pinocchio.buildReducedModel(whole, [whole.getJointId(name) for name in locked], at)
+    model = pinocchios(whole, locked)
     data, left = model.createData(), robot.reduced(locked=locked)
     order = [model.joints[model.getJointId(name)].idx_v for name in left.joint_names]
     assert sorted(order) == list(range(left.n)) and left.n == robot.n - len(locked)
@@ -183,11 +188,7 @@ def test_the_panda_without_its_fingers():
     left = robot.reduced(locked=fingers)
     assert left.n == 7
     whole = pinocchio.buildModelFromUrdf(str(urdfs()["panda"]))
-    at = pinocchio.neutral(whole)
-    names = [name for name in whole.names if "finger" in name]
-    for name in names:
-        at[whole.joints[whole.getJointId(name)].idx_q] = 0.03
-    model = pinocchio.buildReducedModel(whole, [whole.getJointId(name) for name in names], at)
+    model = pinocchios(whole, {name: 0.03 for name in whole.names if "finger" in name})
     q = np.array([0.3, -0.4, 0.2, -1.9, 0.1, 1.7, 0.5])
     expected = pinocchio.computeGeneralizedGravity(model, model.createData(), q)
     found = rd.create_dynamics("rnea", left, compiled=False).gravity(q)
