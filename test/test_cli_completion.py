@@ -14,7 +14,7 @@ import pytest
 from robodyn_ros.cli import completion
 from robodyn_ros.cli import main as command
 from robodyn_ros.cli.derive import FORMATS
-from robodyn_ros.dynamics.symbolic.export import LANGUAGES, REALS
+from robodyn_ros.dynamics.symbolic.export import LANGUAGES
 from robodyn_ros.plugins import available
 
 shtab = pytest.importorskip("shtab", reason="it writes the scripts")
@@ -64,12 +64,6 @@ def test_every_shell(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(["completion", shell]) == 0
     text = capsys.readouterr().out
     assert all(verb in text for verb in command.VERBS)
-
-
-def test_values_are_those_that_the_verbs_take() -> None:
-    assert set(completion.CHOICES["language"]()) == set(LANGUAGES)
-    assert set(completion.CHOICES["real"]()) == set(REALS)
-    assert set(completion.CHOICES["format"]()) == set(FORMATS)
 
 
 def test_without_shtab(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,10 +21,12 @@ from __future__ import annotations
 
 import sys
 from argparse import Action, ArgumentParser, Namespace, _SubParsersAction
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
+from robodyn_ros.cli.derive import FORMATS
 from robodyn_ros.cli.verb import ExitCode
+from robodyn_ros.dynamics.symbolic.export import LANGUAGES, REALS
 from robodyn_ros.errors import need
 from robodyn_ros.plugins import available
 
@@ -32,16 +34,6 @@ SHELLS = ("bash", "zsh", "fish", "tcsh")
 
 FILE_METAVARS = {"FILE", "PATH"}
 """Names of option arguments that are files."""
-
-CHOICES: dict[str, Callable[[], Iterable[str]]] = {
-    "controller": lambda: available("controllers"),
-    "dynamics": lambda: available("dynamics"),
-    "plugin": lambda: available("dynamics"),
-    "language": lambda: ("c", "python", "latex"),
-    "format": lambda: ("text", "markdown", "html", "latex", "pdf", "json"),
-    "real": lambda: ("double", "float"),
-}
-"""Option → its choices, for options whose choices the verb checks and not the parser."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -55,11 +47,14 @@ def run(args: Namespace) -> ExitCode:
 
     shtab = need("shtab", "the script is written by shtab", "robodyn_ros[completion]")
     parser = command_parser()
+    # Option → its choices, for options whose choices the verb checks and not the parser.
+    choices = {"controller": available("controllers"), "dynamics": available("dynamics")}
+    choices |= {"language": LANGUAGES, "format": tuple(FORMATS), "real": tuple(REALS)}
     for action in _actions(parser):
         if action.type is Path or action.metavar in FILE_METAVARS or action.dest == "urdf":
             action.complete = shtab.FILE  # type: ignore[attr-defined]
-        elif action.choices is None and action.dest in CHOICES:
-            action.choices = tuple(CHOICES[action.dest]())
+        elif action.choices is None and action.dest in choices:
+            action.choices = choices[action.dest]
     sys.stdout.write(shtab.complete(parser, args.shell))
     return ExitCode.YES
 

@@ -39,7 +39,7 @@ from robodyn_ros import create_dynamics
 from robodyn_ros.about import with_licence
 from robodyn_ros.cli.arm import add_arm, arm_source, read_arm
 from robodyn_ros.cli.console import write_file
-from robodyn_ros.cli.verb import ExitCode, add_gravity, add_parameters, check_used, gather, names
+from robodyn_ros.cli.verb import ExitCode, add_gravity, add_parameters, gather, names, values_of
 from robodyn_ros.control.export.controller_parameters import known_defaults
 from robodyn_ros.control.export.ros2_control import ExportedFiles, Maintainer, export_package, write_package
 from robodyn_ros.control.export.step_export import export_step
@@ -50,7 +50,7 @@ from robodyn_ros.control.loop_settings import (
     make_loop_settings,
     model_parameters,
 )
-from robodyn_ros.control.parameter_file import FileParameters, LoadedParameters
+from robodyn_ros.control.parameter_file import LoadedParameters
 from robodyn_ros.dynamics import STANDARD_GRAVITY
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
@@ -151,18 +151,13 @@ def _package(args: Namespace, package: str, maintainer: Maintainer) -> dict[str,
     law = args.controller or given.get("controller", "computed_torque")
     known = loop_default_values(robot) | known_defaults(robot, given, law)
     given |= _gravity(args)
-    with FileParameters(given, known).located():
+    with values_of(args, given, known).located():
         check_limits(given, robot)
         plugin = _plugin(args, given)
         dynamics = create_dynamics(plugin, robot)
-        values = {
-            name: value for name, value in given.items() if name in known and name not in ("controller", "dynamics")
-        }
-        values["dynamics"] = plugin
+        values = {name: value for name, value in given.items() if name in known and name != "controller"}
         urdf = read_document(arm_source(args)).text
-        files = export_package(dynamics, values, law, package, urdf, maintainer)
-    check_used(set(given) - set(known), known, args.given, given.located_names())
-    return files.texts
+        return export_package(dynamics, values | {"dynamics": plugin}, law, package, urdf, maintainer).texts
 
 
 def _plugin(args: Namespace, given: LoadedParameters) -> str:
@@ -196,15 +191,12 @@ def _step(
     """The files of the control step."""
     if quantities != [STEP] or args.language != "c" or args.real != "double":
         raise InputError("--of", "step is written alone, in C, and with numbers of type double: it keeps the time")
-    known = loop_default_values(dynamics.robot)
     given |= _gravity(args)
-    values = FileParameters(given, known)
+    values = values_of(args, given, loop_default_values(dynamics.robot))
     with values.located():
         check_limits(given, dynamics.robot)
         dynamics.configure(**model_parameters(values, dynamics.robot))
-        settings = make_loop_settings(values, dynamics, args.controller)
-    check_used(set(given) - set(known), known, args.given, given.located_names())
-    return export_step(settings, stem)
+        return export_step(make_loop_settings(values, dynamics, args.controller), stem)
 
 
 def _place(out: str, language: str | None) -> tuple[Path, str]:

@@ -28,7 +28,7 @@ from robodyn_ros import create_dynamics
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_file, console, picked, print_json, with_folder
 from robodyn_ros.cli.processes import add_namespace, messages_of, namespace_of, reporting_node
-from robodyn_ros.cli.verb import ExitCode, add_gravity, add_parameters, read_values
+from robodyn_ros.cli.verb import ExitCode, add_gravity, add_parameters, gather, values_of
 from robodyn_ros.control.motion.trajectory import read_trajectory, write_trajectory
 from robodyn_ros.errors import NotReadyError, RobodynError
 from robodyn_ros.identification.recording import read_recording
@@ -80,7 +80,7 @@ def run(args: Namespace) -> ExitCode:
 
 def _settings(args: Namespace) -> DemonstrationSettings:
     defaults = {item.name: item.default for item in fields(DemonstrationSettings)}
-    values = read_values(args, "teacher", defaults)
+    values = values_of(args, gather(args.params, args.given, ("teacher",))["teacher"], defaults)
     with values.located():
         return values.settings(DemonstrationSettings)
 

@@ -247,18 +247,12 @@ def gather(files: Sequence[Path], given: Sequence[str], nodes: Sequence[str] = N
     return found
 
 
-def read_values(args: Namespace, node: str, defaults: Mapping[str, Any]) -> FileParameters:
-    """The values that the arguments of :func:`add_parameters` give one node, over its defaults.
+def values_of(args: Namespace, given: LoadedParameters, defaults: Mapping[str, Any]) -> FileParameters:
+    """The values of one node: those that :func:`gather` has read, over its defaults.
 
     Raises:
-        InputError: as :func:`gather` and :func:`check_used`.
+        InputError: as :func:`check_used`.
     """
-    (given,) = gather(args.params, args.given, (node,)).values()
-    return values_of(args, given, defaults)
-
-
-def values_of(args: Namespace, given: LoadedParameters, defaults: Mapping[str, Any]) -> FileParameters:
-    """As :func:`read_values`, of parameters that :func:`gather` has read."""
     check_used(set(given) - set(defaults), defaults, args.given, given.located_names())
     return FileParameters(given, defaults)
 
