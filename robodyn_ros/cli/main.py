@@ -127,9 +127,9 @@ def option_of(parser: ArgumentParser, given: Namespace, name: str) -> str:
     return ""
 
 
-def parse(parser: ArgumentParser, arguments: Sequence[str] | None) -> Namespace:
+def parse(parser: ArgumentParser, words: Sequence[str]) -> Namespace:
     """The values of a command line; ``name:=value`` may be anywhere, if the verb reads an arm."""
-    given, left = parser.parse_known_args(arguments)
+    given, left = parser.parse_known_args(words)
     own: ArgumentParser = vars(given).pop("own")
     if left and not (hasattr(given, "arguments") and all(map(is_argument, left))):
         own.error(_unknown(own, left))

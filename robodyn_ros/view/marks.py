@@ -264,13 +264,13 @@ def _shapes(robot: Robot, link: str, visual: ET.Element, palette: dict[str, ET.E
 
 
 def _shape(robot: Robot, link: str, visual: ET.Element, palette: dict[str, ET.Element]) -> Shape:
+    """The shape of a copy of a ``<visual>``."""
     own = visual.find("material")
     named = palette.get(str(own.get("name"))) if own is not None and own.find("color") is None else own
     try:
         color, painted = _color(named) or GREY, _color(named) is not None
-        plain = _plain(visual, 3)
-        plain[:] = [child for child in plain if child.tag != "material"]  # read above; textures may lack their file
-        parsed = urdf.Visual.from_xml_string(ET.tostring(plain))
+        visual[:] = [child for child in visual if child.tag != "material"]  # read above; textures may lack their file
+        parsed = urdf.Visual.from_xml_string(ET.tostring(visual))
     except Exception as cause:  # urdf_parser_py raises AssertionError, KeyError, its own ParseError and bare Exceptions
         raise robot.description_error(f"link {link!r}", f"<visual> cannot be parsed: {cause}") from cause
     pose, shape = pose_of(visual), parsed.geometry

@@ -125,14 +125,12 @@ def judge_computer(args: Namespace) -> ExitCode:
             "verdict": computer.verdict(timing),
         }
         print_json(figures)
-        return ExitCode.YES if enough else ExitCode.NO
-    out = console()
-    out.print(_timing_table(timing), _allowance_table(allowed))
-    text = (
-        f"{timing.lost:,} of {len(timing.late):,} states lost; {timing.scheduling} priority; no middleware in between"
-    )
-    out.print(text)
-    out.print(Text(computer.verdict(timing), "bold green" if enough else "bold yellow"))
+    else:
+        out = console()
+        out.print(_timing_table(timing), _allowance_table(allowed))
+        lost = f"{timing.lost:,} of {len(timing.late):,} states lost"
+        out.print(f"{lost}; {timing.scheduling} priority; no middleware in between")
+        out.print(Text(computer.verdict(timing), "bold green" if enough else "bold yellow"))
     return ExitCode.YES if enough else ExitCode.NO
 
 

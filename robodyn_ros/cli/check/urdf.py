@@ -195,14 +195,16 @@ def link_findings(urdf: Urdf) -> Iterator[Finding]:
     for link in urdf.links:
         if link.inertial is not None and link.name in moved:
             size = size_of(link, urdf)
-            remarks = [*_possible(link), *_mass(link, size), *_com(link, size), *_inertia(link, size)]
+            remarks = [*_possible(link.title, link.inertial), *_mass(link.inertial.mass, size)]
+            if size is not None and link.inertial.mass > 0.0:
+                remarks += [*_com(link.inertial.com, size), *_inertia(link.inertial, size)]
             if link.name in turned and not link.has_origin and link.inertial.mass > 0.0:
                 text = "its centre of mass is at its joint, because <inertial> has no <origin>: is it missing?"
                 remarks.append(("warning", text))
             for severity, text in remarks:
                 yield Finding(severity, link.title, link.line, text)  # type: ignore[arg-type]
         elif link.inertial is not None:
-            for _, text in _possible(link):
+            for _, text in _possible(link.title, link.inertial):
                 yield Finding("note", link.title, link.line, f"{text}; the link does not move, so this has no effect")
     yield from _without_mass(urdf)
     yield from _placeholders([link for link in urdf.links if link.name in moved])
@@ -225,18 +227,14 @@ def moving_links(urdf: Urdf) -> set[str]:
     return {link.name for link in urdf.links if moves(link.name)}
 
 
-def _possible(link: UrdfLink) -> Iterator[Remark]:
-    assert link.inertial is not None
+def _possible(title: str, inertial: Inertial) -> Iterator[Remark]:
     try:
-        check_inertial(link.title, link.inertial)
+        check_inertial(title, inertial)
     except RobotDescriptionError as problem:
         yield "error", problem.problem
 
 
-def _mass(link: UrdfLink, size: Size | None) -> Iterator[Remark]:
-    if link.inertial is None:
-        return
-    mass = link.inertial.mass
+def _mass(mass: float, size: Size | None) -> Iterator[Remark]:
     if mass == 0.0:
         yield "note", "has an <inertial> with mass 0"
     volume = float(np.prod(size.extent)) if size is not None and size.by_shapes else 0.0
@@ -248,10 +246,7 @@ def _mass(link: UrdfLink, size: Size | None) -> Iterator[Remark]:
         yield "warning", f"{mass:g} kg in a box of {_litres(volume)}, lighter than foam: are the shapes in mm?"
 
 
-def _com(link: UrdfLink, size: Size | None) -> Iterator[Remark]:
-    if link.inertial is None or link.inertial.mass <= 0.0 or size is None:
-        return
-    com = link.inertial.com
+def _com(com: Array, size: Size) -> Iterator[Remark]:
     # If only the joints are known, the link may extend beyond them by their distance.
     allowed = MARGIN * size.diagonal + 5e-3 if size.by_shapes else size.diagonal + 0.1
     beyond = size.beyond(com)
@@ -261,10 +256,7 @@ def _com(link: UrdfLink, size: Size | None) -> Iterator[Remark]:
         yield "warning", f"its centre of mass is at {place}{hint}"
 
 
-def _inertia(link: UrdfLink, size: Size | None) -> Iterator[Remark]:
-    inertial = link.inertial
-    if inertial is None or inertial.mass <= 0.0 or size is None:
-        return
+def _inertia(inertial: Inertial, size: Size) -> Iterator[Remark]:
     k = gyration(inertial)
     if k == 0.0:
         yield "note", "has no rotational inertia: a point mass"

@@ -72,16 +72,12 @@ PROFILE = Path(__file__).with_name("fastdds.xml")
 
 def announce_often() -> None:
     """Let the nodes of this process and of its children announce themselves often; to be called before rclpy.init."""
-    os.environ.setdefault(_variable(), str(PROFILE))
-
-
-def _variable() -> str:
-    """Name of the environment variable; Kilted, with rclpy 9, is the first with Fast DDS 3, which renamed it."""
     try:
         major = int(version("rclpy").split(".")[0])
     except (PackageNotFoundError, ValueError):  # an installation without Python's metadata: assume a recent one
         major = 9
-    return "FASTDDS_DEFAULT_PROFILES_FILE" if major >= 9 else "FASTRTPS_DEFAULT_PROFILES_FILE"
+    library = "FASTDDS" if major >= 9 else "FASTRTPS"  # Kilted, with rclpy 9, is the first with Fast DDS 3
+    os.environ.setdefault(f"{library}_DEFAULT_PROFILES_FILE", str(PROFILE))
 
 
 SPIN_TIMEOUT = 0.1
