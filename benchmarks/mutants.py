@@ -72,17 +72,17 @@ ROOMS = {
         "identification/**/*.py",
         "test_identification_*.py test_stated_uncertainty.py test_cli_identify.py test_control_payload_motion.py",
     ),
-    "planning": ("planning/**/*.py planning/**/*.c", "test_planning_*.py test_cli_plan.py"),
+    "planning": ("planning/**/*.py planning/**/*.c", "test_planning_*.py test_cli_plan.py test_cli_mistakes.py"),
     "view": ("view/**/*.py", "test_view_*.py test_kinematics_workspace.py"),
     "document": ("document/**/*.py", "test_document*.py test_cli_demo_report.py"),
     "simulation": (
         "simulation/**/*.py simulation/**/*.c",
         "test_simulation_*.py test_cli_compare.py test_cli_validate.py test_cli_sweep.py test_cli_simulate.py "
-        "test_planning_mpc.py test_plugin_contract.py",
+        "test_cli_mistakes.py test_planning_mpc.py test_plugin_contract.py",
     ),
     "checks": (
         "cli/check/**/*.py cli/check*.py",
-        "test_cli_check.py test_cli_main.py test_robot_motion_limits.py test_cli_joints.py",
+        "test_cli_check.py test_cli_main.py test_cli_mistakes.py test_robot_motion_limits.py test_cli_joints.py",
     ),
 }
 """Files of the package, below ``robodyn_ros``, and the tests that look after them, below ``test``."""

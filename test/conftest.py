@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
@@ -159,6 +159,21 @@ def fresh(graph: Graph) -> Graph:
     """A graph whose nodes start as new processes, not by fork: for what depends on how a process starts or ends."""
     graph.fresh = True
     return graph
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Runs a command line in this process; returns its exit code, output and errors."""
+    from robodyn_ros.cli.main import main
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        try:
+            code = main([str(word) for word in arguments])
+        except SystemExit as end:  # of argparse
+            code = int(end.code or 0)
+        return code, *capsys.readouterr()
+
+    return run
 
 
 @pytest.fixture

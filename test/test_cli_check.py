@@ -261,12 +261,6 @@ def test_gravity_may_point_elsewhere(capsys, tmp_path):
     assert not np.any(found["loads"]["worst"])
 
 
-@pytest.mark.parametrize("pose", ["1,2", "x=", "=1,2,3", "a,b,c", "0,9,0", "nan,0,0"])
-def test_a_wrong_pose_ends_with_2(capsys, pose):
-    assert main(["check", str(ROOT / "urdf/prr.urdf"), "--at", pose]) == 2
-    assert "--at" in capsys.readouterr().err
-
-
 def test_no_number_is_minus_nothing_and_velocities_have_units(capsys, tmp_path):
     path = tmp_path / "arm.urdf"
     path.write_text(changed(edited(ARM_COM, '"0 0 0.25"', '"-0.0001 -0 0.25"')), encoding="utf-8")

@@ -154,24 +154,6 @@ def test_figures_of_a_run():
     assert never.figures(motion)["settling_time"] == [0.0]  # it was never away
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("--controller", "free_drive"), "follows no reference"),
-        (("--controller", ","), "names none"),
-        (("--controller", "nobody"), "unknown"),
-        (("--rate", "0"), "--rate"),
-        (("--natural-frequency", "-1"), "--natural-frequency: must not"),
-        (("--mass-scale", "0"), "mass_scale"),
-        (("--controller", "pd", "--plot", "laws.nothing"), "--plot"),
-        (("-p", "simulator:gravity:=[0.0, 0.0, -1.6]"), "is used here is named 'simulator:gravity'"),
-    ],
-)
-def test_what_is_wrong_is_said(capsys, arguments, said):
-    assert main(["compare", PRR, *arguments]) == 2
-    assert said in capsys.readouterr().err
-
-
 def test_every_law_that_follows_is_compared_by_default():
     laws = {name: load("controllers", name) for name in rd.available("controllers")}
     own = {name for name, law in laws.items() if law.follows and not issubclass(law, ToolLaw)}  # gains of joints

@@ -76,13 +76,6 @@ def test_thresholds_are_proposed_and_written(recording: str, tmp_path: Path, cap
     assert not json.loads(capsys.readouterr().out).get("faults")
 
 
-def test_what_cannot_be_is_an_error(tmp_path: Path, recording: str, capsys) -> None:
-    assert main(["contact", PRR, recording, "--gain", "0"]) == ExitCode.ERROR
-    assert "--gain" in capsys.readouterr().err
-    assert main(["contact", PRR, recording, "--tool", "nowhere"]) == ExitCode.ERROR
-    assert main(["contact", PRR, str(tmp_path / "none.csv")]) == ExitCode.ERROR
-
-
 def test_a_simulation_heeds_the_thresholds(tmp_path: Path, capsys) -> None:
     """Friction that the model does not know passes a threshold that is too low; the arm is held."""
     low = ["-p", "contact.observe:=joints", "-p", "contact.shoulder.touch:=1.0"]

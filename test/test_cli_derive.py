@@ -64,28 +64,6 @@ def test_pdf_is_a_file_named_after_the_arm(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "prr.pdf").read_bytes() == b"%PDF-"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        ((PRR, "--of", "masses"), f"--of: must be one of {', '.join(STEPS)}, not 'masses'"),
-        ((PRR, "--of", ","), "--of: name at least one of arm, frames"),
-        ((PRR, "--format", "word"), f"--format: must be one of {', '.join(FORMATS)}, not 'word'"),
-        ((PRR, "--out", "arm.doc"), "--out: 'arm.doc' ends in none of .txt, .md, .html, .tex, .pdf, .json"),
-        ((PRR, "--out", f"{PRR}/arm.md"), f"--out: '{PRR}/arm.md' cannot be written: {PRR} is no folder"),
-        ((PRR, "--at", "0.1,0.2"), "--at: '0.1,0.2' is neither 3 positions (elevator, shoulder, wrist)"),
-        ((PRR, "--gravity", "0", "0", "nan"), "--gravity: must be 3 finite numbers"),
-        (("nowhere.urdf",), "nowhere.urdf: cannot be read: No such file"),
-    ],
-)
-def test_a_mistake_is_one_line_and_exit_code_2(arguments, problem, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    code, out, err = run(capsys, *arguments)
-    assert (code, out) == (2, "")
-    assert err.startswith(f"error: {problem}")
-    assert err.count("\n") == 1
-    assert not list(tmp_path.iterdir())
-
-
 def test_the_help_names_every_step_and_format(capsys):
     with pytest.raises(SystemExit):
         command.main(["derive", "--help"])

@@ -85,37 +85,6 @@ def test_limits_are_within_those_of_the_urdf(kind, value, tmp_path, monkeypatch,
     assert "velocity_limits.elevator: must be within [0" in err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        ((PRR, "--language", "rust"), "--language: must be one of c, python, latex, not 'rust'"),
-        ((PRR, "--language", "c", "--of", "inverse,momentun"), "--of: must be one of inverse"),
-        ((PRR, "--language", "c", "--of", ","), "--of: name at least one of inverse"),
-        ((PRR, "--language", "c", "--real", "half"), "--real: must be one of double, float, not 'half'"),
-        ((PRR, "--language", "c", "--dynamics", "magic"), "dynamics plugin 'magic': unknown"),
-        ((PRR, "--language", "c", "--gravity", "0", "0", "nan"), "--gravity: must be 3 finite numbers"),
-        (("nowhere.urdf", "--language", "c"), "nowhere.urdf: cannot be read: No such file"),
-        (
-            (PRR, "--language", "c", "--out", "arm.py"),
-            "--out: 'arm.py' is neither a folder nor a file that ends in .c or .h",
-        ),
-        ((PRR, "--language", "c", "--out", f"{PRR}/a.c"), f"--out: '{PRR}/a.h' cannot be written: {PRR} is no folder"),
-        ((PRR, "--language", "c", "--params", "prr.yaml"), "--params: serves the control step alone: --of step"),
-        ((PRR, "--language", "c", "--controller", "pd"), "--controller: serves the control step alone: --of step"),
-        ((PRR, "--language", "latex", "--of", "forward"), "quantity: 'forward' has no closed form to read"),
-    ],
-)
-def test_a_mistake_is_one_line_and_exit_code_2(arguments, problem, tmp_path, monkeypatch, capsys):
-    if "latex" in arguments:
-        pytest.importorskip("sympy", reason="LaTeX needs SymPy")
-    monkeypatch.chdir(tmp_path)
-    code, out, err = run(capsys, *arguments)
-    assert (code, out) == (2, "")
-    assert err.startswith(f"error: {problem}")
-    assert err.count("\n") == 1
-    assert not list(tmp_path.iterdir())
-
-
 def test_latex_without_sympy_says_what_to_install(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "sympy", None)
     code, _, err = run(capsys, PRR, "--language", "latex", "--out", "-")

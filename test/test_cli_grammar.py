@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""One grammar for all verbs: one meaning an option, defaults and whole names in help."""
+"""One grammar for all verbs: one meaning an option, defaults and whole names in help, former names refused."""
 
 import re
 from argparse import SUPPRESS
@@ -88,83 +88,12 @@ def test_the_arm_comes_first(verb):
     assert not any(action.dest == "urdf" and action.option_strings for action in PARSERS[verb]._actions)
 
 
-def test_an_option_is_written_out(capsys):
-    """``--mass`` must not be ``--mass-scale``, nor ``--dur`` be ``--duration``."""
-    for line in (["compare", PRR, "--friction", "2"], ["simulate", PRR, "--dur", "1"]):
-        with pytest.raises(SystemExit):
-            main(line)
-        assert f"unrecognized arguments: {line[2]}" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("joined", [True, False])
 def test_a_value_may_begin_with_a_minus(joined):
     for option, value in (("--to", "-0.5,1,0"), ("--to", "-.5,1,0"), ("--motion", "-1.json")):
         words = [f"{option}={value}"] if joined else [option, value]
         found = vars(parse(command_parser(), ["simulate", PRR, *words]))[option[2:]]
         assert [str(found)] == [value] if option == "--motion" else found == [value]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["commission", PRR, "-p", "sped_limit=0.1"], "error: sped_limit=0.1: no parameter"),
-        (["commission", PRR, "-p", "sped_limit=0.1"], "'sped_limit' (is it 'speed_limit'?)"),
-        (["commission", PRR, "-p", "sped_limit:=0.1"], "'sped_limit' (is it 'speed_limit'?)"),
-        (["commission", PRR, "-p", "speed_limit:=fast"], "speed_limit: must be within [0.01, 10]"),
-        (["simulate", PRR, "-p", "sede:=3"], "'sede' (is it 'seed'?)"),
-        (["simulate", PRR, "-p", "simulator:sede:=3"], "'sede' (is it 'seed'?)"),
-        (["simulate", PRR, "-p", "robot:seed:=3"], "named 'robot:seed'"),
-        (["simulate", PRR, "-p", "controller:seed:=3"], "named 'controller:seed'\n"),
-        (["view", PRR, "-p", "controller:seed:=3"], "named 'controller:seed'\n"),
-        (["view", PRR, "-p", "simulator:sede:=3"], "'sede' (is it 'seed'?)"),
-        (["view", PRR, "-p", "robot:seed:=3"], "named 'robot:seed'"),
-        (["view", PRR, "-p", "command_dely:=0.1"], "'command_dely' (is it 'command_delay'?)"),
-        (["view", PRR, "--controller", "impedence"], "(is it 'impedance'?)"),
-        (["view", PRR, "--dynamics", "lagrangean"], "(is it 'lagrangian'?)"),
-        (["demo", "-p", "simulator:integrater:=rk4"], "'integrater' (is it 'integrator'?)"),
-        (["demo", "--controller", "pd,computed_torqe"], "(is it 'computed_torque'?)"),
-        (["simulate", PRR, "-p", "tolerence=1"], "'tolerence' (is it 'following_tolerance'?)"),
-        (["compare", PRR, "-p", "seed:=3"], "is named 'seed'\n"),
-        (["teach", PRR, "--recording", "a.csv", "-p", "tolerence:=1"], "'tolerence' (is it 'tolerance'?)"),
-        (["simulate", PRR, "-p", "integrator:=rk44"], "(is it 'rk4'?)"),
-        (["simulate", PRR, "--controller", "impedence"], "(is it 'impedance'?)"),
-        (["simulate", PRR, "--joints", "wirst"], "(is it 'wrist'?)"),
-        (["simulate", PRR, "--tip", "hnd"], "error: --tip: 'hnd' is not in the robot"),
-        (["simulate", PRR, "--lock", "wirst=0.1"], "error: --lock: 'wirst' is not in the robot"),
-        (
-            ["simulate", PRR, "--to", "shoulder=nan"],
-            "--to: the position of 'shoulder' must be a finite number, not 'nan'",
-        ),
-        (["simulate", PRR, "--to", "0.3,l,0"], "--to: the position of 'shoulder' must be a finite number, not 'l'"),
-        (["simulate", PRR, "-p", "controller.state_timeout=3"], "(is it 'controller:state_timeout'?)"),
-        (["plan", PRR, "--to", "HOEM"], "(is it 'HOME'?)"),
-        (["simulate", PRR, "--to", "shoulder=-1,0.5"], "nor joint=position of some of them, each once"),
-        (["simulate", PRR, "--to", "shoulder=-1,wrist="], "nor joint=position of some of them, each once"),
-        (["simulate", PRR, "--to", "shoulder=-1,shoulder=0.5"], "nor joint=position of some of them, each once"),
-        (["plan", PRR, "--to", "HOME", "--via", "CLIM"], "error: --via: 'CLIM' is neither"),
-        (["excite", PRR, "--from", "HOEM"], "error: --from: 'HOEM' is neither"),
-        (["excite", PRR, "--floor", "nan"], "error: --floor: has a bound that is no number"),
-        (["excite", PRR, "--box", *"000111", "--floor", "2"], "error: --box and --floor: has nothing between"),
-        (["excite", PRR, "--gravity", *"00", "-60"], "error: start: is beyond the limits: effort is at"),
-        (["excite", PRR, "--floor", "3"], "error: --floor: is beyond the limits: place of link 'carriage'"),
-        (["plan", PRR, "--to", "HOME", "--tool", "hnd"], "error: --tool: 'hnd' is not in the robot"),
-        (["identify", PRR, "none.csv", "--payload-link", "hnd"], "error: --payload-link: 'hnd' is not in the robot"),
-        (["contact", PRR, "none.csv", "--tool", "hnd"], "error: --tool: 'hnd' is not in the robot"),
-        (["workspace", PRR, "--tool", "hnd"], "error: --tool: 'hnd' is not in the robot"),
-        (["compile", PRR, "--tool", "hnd"], "error: --tool: 'hnd' is not in the robot"),
-        (["plan", PRR, "--to", "HOME", "--cost", "time+0.1*efort"], "(is it 'effort'?)"),
-        (["export", PRR, "--language", "pyton"], "(is it 'python'?)"),
-        (["compile", PRR, "--of", "gravty"], "(is it 'gravity'?)"),
-        (["derive", PRR, "--of", "lagrangean"], "(is it 'lagrangian'?)"),
-        (["simulate", PRR, "--to", "shouldr=1,wrist=0"], "'shouldr' is no joint (is it 'shoulder'?)"),
-        (["plan", PRR, "--to", "elevater=0.3"], "'elevater' is no joint (is it 'elevator'?)"),
-        (["compare", PRR, "-p", "gains.wrist.dampng_ratio:=1"], "(is it 'gains.wrist.damping_ratio'?)"),
-        (["export", PRR, "--language", "c", "--of", "step", "-p", "state_timeoute:=1"], "(is it 'state_timeout'?)"),
-    ],
-)
-def test_an_unknown_parameter_is_an_error_with_the_nearest_name(arguments, said, capsys):
-    assert main(arguments) == 2
-    assert said in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("verb", ["sweep", "tune"])
@@ -179,16 +108,6 @@ def test_parameters_win_over_those_of_a_study(verb, tmp_path, capsys):
     assert "'command_dely' (is it 'command_delay'?)" in capsys.readouterr().err
     assert main([verb, str(study), "-p", "command_delay:=-1"]) == 2
     assert "command_delay: must be within" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("arguments", [["simulate", PRR, "--accept", "repired_inertia"], ["plugins", "dynamcs"]])
-def test_a_wrong_choice_is_an_error_with_the_nearest_one(arguments, capsys):
-    try:
-        code: object = main(arguments)
-    except SystemExit as end:  # of argparse
-        code = end.code
-    assert code == 2
-    assert f"(is it '{'repaired_inertia' if arguments[0] == 'simulate' else 'dynamics'}'?)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("verb", ["compare", "simulate", "commission"])

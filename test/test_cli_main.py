@@ -108,14 +108,6 @@ def test_version_is_the_package_s():
     assert robodyn("--version").stdout == f"robodyn {rd.__version__}\n"
 
 
-@pytest.mark.parametrize("arguments", [["dance"], ["plugins", "--colour"], ["plugins", "robots"]])
-def test_a_wrong_command_line_is_a_usage_error(arguments):
-    done = robodyn(*arguments)
-    assert done.returncode == 2
-    assert "usage: robodyn" in done.stderr
-    assert done.stdout == ""
-
-
 @pytest.mark.parametrize(
     ("problem", "code", "said"),
     [
@@ -246,51 +238,12 @@ def test_without_a_verb_the_help_is_printed(capsys):
     assert capsys.readouterr().out == help_of()
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        (["identfy", "a.csv"], "there is no verb 'identfy' (is it 'identify'?)"),
-        (["simulat"], "is it 'simulate'?"),
-        (["--hepl"], "unrecognized arguments: --hepl (is it '--help'?)"),
-        (["help", "simulat"], "is it 'simulate'?"),
-        (["wrkspace"], "is it 'workspace'?"),
-        (["qqqq"], "the verbs are demo, simulate"),
-    ],
-)
-def test_a_mistyped_verb_gets_a_suggestion(line, said, capsys):
-    with pytest.raises(SystemExit) as end:
-        command.main(line)
-    assert end.value.code == 2
-    assert said in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("verb", ["", "plan"])
 def test_help_is_asked_for_by_its_name_too(verb, capsys):
     with pytest.raises(SystemExit) as end:
         command.main(["help", *([verb] if verb else [])])
     assert end.value.code == 0
     assert capsys.readouterr().out == help_of(*([verb] if verb else []))
-
-
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        (["simulate", "arm.urdf", "--controler", "pd"], "--controler pd (is it '--controller'?)"),
-        (["plan", "arm.urdf", "--time-limt=3"], "--time-limt=3 (is it '--time-limit'?)"),
-        (["plan", "arm.urdf", "-p", "margn:=0.1"], "its settings are options (is it '--margin'?)"),
-        (["plan", "arm.urdf", "-p", "tolerence=1"], "its settings are options: robodyn plan --help"),
-        (["plan", "arm.urdf", "-p=limit_margn=1"], "its settings are options (is it '--limit-margin'?)"),
-        (["excite", "arm.urdf", "--params", "arm.yaml"], "its settings are options: robodyn excite --help"),
-        (["demo", "--qqq"], "--qqq; robodyn demo --help lists the options, and -p NAME:=VALUE gives a parameter"),
-    ],
-)
-def test_an_unknown_option_is_named_beside_the_nearest_one_of_its_verb(line, said, capsys):
-    with pytest.raises(SystemExit) as end:
-        command.main(line)
-    assert end.value.code == 2
-    shown = capsys.readouterr().err
-    assert said in shown
-    assert f"usage: robodyn {line[0]} " in shown
 
 
 @pytest.mark.parametrize("no_wrap", [True, False])
@@ -329,16 +282,3 @@ def test_a_table_that_is_too_wide_is_printed_in_parts(columns, monkeypatch, caps
     words.add_row("·", long, "some words that may be broken between them")
     console().print(words)
     assert capsys.readouterr().out.count(long) == 1
-
-
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("excite urdf/prr.urdf --velocity-ratio 3", "--velocity-ratio: must be within"),
-        ("excite urdf/prr.urdf --from 9,0,0", "--from: is beyond the limits"),
-        ("excite urdf/prr.urdf --floor 9", "--floor: is beyond the limits"),
-    ],
-)
-def test_an_error_names_the_option_that_gave_what_is_wrong(line, said, capsys):
-    assert command.main(line.split()) == ExitCode.ERROR
-    assert capsys.readouterr().err.startswith(f"error: {said}")

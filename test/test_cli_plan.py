@@ -84,26 +84,6 @@ def test_what_cannot_be_is_answered_by_no(args, reason, tmp_path, capsys):
     assert not refused.solved and reason in refused.reason and not refused.violation.amount <= 0.0
 
 
-@pytest.mark.parametrize(
-    ("args", "problem"),
-    [
-        ((), "--to"),
-        (("--to", "NOWHERE"), "NOWHERE"),
-        (("--to", "PICK", "--to-tool", "1,0,1"), "--to, --to-tool: give one of the two"),
-        (("--to-tool", "1,x"), "x,y,z"),
-        (("--to", "PICK", "--cost", "money"), "money"),
-        (("--to", "PICK", "--method", "time-scaling", "--cost", "effort"), "--method"),
-        (("--to", "PICK", "--plot", "plan.gif"), ".png"),
-        (("--to", "PICK", "--out", f"{PRR}/plan.json"), "prr.urdf is no folder"),
-        (("--to", "PICK", "--obstacles", "none.yaml"), "none.yaml"),
-        (("--to", "PICK", "--limit-ratio", "2"), "--limit-ratio"),
-    ],
-)
-def test_wrong_arguments_are_errors(args, problem, capsys):
-    assert main(["plan", PRR, *args]) == 2
-    assert problem in capsys.readouterr().err
-
-
 def effort_rate(path):
     """Greatest change of an effort between two points, in effort limits a second."""
     found, limit = Plan.load(path), rd.load_robot(PRR).effort_limit

@@ -146,41 +146,6 @@ def test_the_tour_and_the_figures(tmp_path):
         assert joint["effort_greatest"] <= joint["effort_limit"]
 
 
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        (["--out", "run.xls"], ".mcap"),
-        (["--out", f"{PRR}/run.csv"], "prr.urdf is no folder"),
-        (["--plot", "run.gif"], "--plot"),
-        (["--to", "1,2"], "elevator, shoulder, wrist"),
-        (["--to", "elbow=1"], "elbow=1"),
-        (["--to", "9,0,0"], "elevator"),
-        (["--controller", "magic"], "computed_torque"),
-        (["--controller", "none", "--tour"], "--controller"),
-        (["--duration", "-1"], "--duration"),
-        (["--params", "none.yaml"], "none.yaml"),
-        (["-p", "seed:=much"], "seed"),
-        (["--to", "shoulder=1", "-p", "controller:velocity_limits.shoulder:=0.01"], "shoulder"),
-        (["-p", "controller:faults.speed.reaction:=panic"], "faults.speed.reaction"),
-        (["-p", "command_delay:=9.0"], "command_delay"),
-        (["-p", "effort_limits.wrist:=500"], "effort_limits.wrist: must be within [0, 36], not 500"),
-        (["-p", "velocity_limits.wrist:=fast"], "velocity_limits.wrist: must be within [0, 8], not 'fast'"),
-        (["-p", "simulator:gravity:=9.81"], "gravity: must be 3 finite numbers [m/s²], not (9.81,)"),
-        (["-p", "initial_position.wrist:=up"], "initial_position.wrist: must be real numbers"),
-        (["--duration", "-1", "--to", "0.5,1,0"], "--duration: must be above 0 s"),
-    ],
-)
-def test_wrong_command_lines_say_what_would_be_right(capsys, tmp_path, monkeypatch, wrong, said):
-    monkeypatch.chdir(tmp_path)
-    assert main(["simulate", PRR, *wrong]) == 2
-    assert said in capsys.readouterr().err
-
-
-def test_a_bag_is_not_written_over(capsys, tmp_path):
-    assert main(["simulate", PRR, "--duration", "0.1", "--out", str(tmp_path)]) == 2
-    assert "not overwritten" in capsys.readouterr().err
-
-
 def test_a_limit_below_what_holds_the_arm_is_refused_with_the_number(capsys):
     weak = ["simulate", PRR, "--duration", "0.1", "-p", "controller:effort_limits.elevator:=150.0"]
     assert main(weak) == 2

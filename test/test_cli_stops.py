@@ -186,11 +186,6 @@ def test_a_value_where_a_group_is_meant_is_refused_with_its_line(verb, tmp_path,
     assert f"own.yaml:{3 if name == 'commission' else 4}: {wanted} is no parameter but holds others, such as " in said
 
 
-def test_compare_takes_the_dynamics_of_its_parameters(capsys):
-    assert main(["compare", PRR, "-p", "dynamics:=nonexistent"]) == 2
-    assert "dynamics plugin 'nonexistent': unknown (available: lagrangian, rnea)" in capsys.readouterr().err
-
-
 def test_the_mismatch_has_one_name_as_an_option_and_as_a_parameter(capsys):
     for verb in (["simulate", PRR, "--duration", "0.2"], ["compare", PRR, "--controller", "pd"]):
         found = []

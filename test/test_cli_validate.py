@@ -108,13 +108,6 @@ def test_joints_that_mimic_others(ratio, tmp_path, capsys, monkeypatch):
     assert main(["validate", str(tmp_path / "mimic.urdf"), *BRIEF]) == ExitCode.NO
 
 
-def test_what_it_cannot_do(capsys):
-    assert main(["validate", RR, "--states", "0"]) == ExitCode.ERROR
-    assert "states: must be a whole number within [1," in capsys.readouterr().err
-    assert main(["validate", RR, "--step", "0.0003"]) == ExitCode.ERROR
-    assert "step: must go into 0.001 s" in capsys.readouterr().err
-
-
 def test_options_are_settings_of_the_comparison():
     parser = ArgumentParser()
     validate.add_arguments(parser)

@@ -86,32 +86,6 @@ def test_the_tool_is_no_link_that_does_not_move(tmp_path: Path, capsys: pytest.C
     assert (code, json.loads(out)["link"]) == (0, "tool")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--out", "map.png"), "must end in .ply (a picture: --plot)"),
-        (("--plot", "map.txt"), "must end in .png, .svg or .pdf"),
-        (("--of", "beauty"), "must be one of manipulability, payload"),
-        (("--samples", "0"), "--samples: must be 1 or more, not 0"),
-        (("--cell", "0"), "--cell: must be a length above 0 m, not 0"),
-        (("--cell", "inf"), "--cell: must be a length above 0 m, not inf"),
-        (("--payload", "-1"), "--payload: must be 0 kg or more, not -1"),
-        (("--tool", "finger"), "is not in the robot"),
-        (("--plane", "xx"), "two of x, y, z"),
-        (("--plane", "xz", "--slice", "-1"), "--slice: must be a length above 0 m, not -1"),
-        (("--plot", f"{PRR}/map.png"), "cannot be written"),
-        (("--out", f"{PRR}/map.ply"), "cannot be written"),
-    ],
-)
-def test_failures(arguments, message, capsys, tmp_path, monkeypatch):
-    pytest.importorskip("matplotlib", reason="the extra plot is not installed")
-    monkeypatch.chdir(tmp_path)
-    code, _, err = run(capsys, PRR, *FEW, *arguments)
-    assert code == 2
-    assert message in err
-    assert "Traceback" not in err
-
-
 def arm_in_space() -> str:
     """Three joints that leave every plane, with a tool that hangs at a fixed joint."""
     limit = (-2.0, 2.0, 2.0, 60.0)
