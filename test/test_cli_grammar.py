@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""One grammar for all verbs: one meaning an option, defaults and whole names in help, former names refused."""
+"""One grammar for all verbs: one meaning an option, defaults and whole names in help."""
 
 import re
 from argparse import SUPPRESS
