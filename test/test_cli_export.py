@@ -9,58 +9,50 @@ from pathlib import Path
 
 import pytest
 
-from robodyn_ros.cli import main as command
-
 PRR = str(Path(__file__).parents[1] / "urdf" / "prr.urdf")
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    code = command.main(["export", *arguments])
-    out, err = capsys.readouterr()
-    return code, out, err
 
 
 @pytest.mark.parametrize(
     ("language", "files"), [("c", ["prr.c", "prr.h"]), ("python", ["prr.py"]), ("latex", ["prr.tex"])]
 )
-def test_files_are_named_after_the_arm(language, files, tmp_path, monkeypatch, capsys):
+def test_files_are_named_after_the_arm(language, files, tmp_path, monkeypatch, command):
     if language == "latex":
         pytest.importorskip("sympy", reason="LaTeX needs SymPy")
     monkeypatch.chdir(tmp_path)
-    code, out, err = run(capsys, PRR, "--language", language, "--of", "inverse,gravity")
+    code, out, err = command("export", PRR, "--language", language, "--of", "inverse,gravity")
     assert (code, err) == (0, "")
     assert sorted(out.split()) == files == sorted(path.name for path in tmp_path.iterdir())
 
 
-def test_out_may_be_a_folder_or_a_file(tmp_path, capsys):
-    code, out, _ = run(capsys, PRR, "--language", "c", "--out", str(tmp_path))
+def test_out_may_be_a_folder_or_a_file(tmp_path, command):
+    code, out, _ = command("export", PRR, "--language", "c", "--out", str(tmp_path))
     assert (code, out) == (0, f"{tmp_path / 'prr.h'}\n{tmp_path / 'prr.c'}\n")
-    code, out, _ = run(capsys, PRR, "--language", "c", "--out", str(tmp_path / "lift.c"))
+    code, out, _ = command("export", PRR, "--language", "c", "--out", str(tmp_path / "lift.c"))
     assert (code, out) == (0, f"{tmp_path / 'lift.h'}\n{tmp_path / 'lift.c'}\n")
     assert '#include "lift.h"' in (tmp_path / "lift.c").read_text()
 
 
-def test_standard_output_takes_header_and_source_as_one(capsys):
-    code, out, _ = run(capsys, PRR, "--language", "c", "--of", "gravity", "--real", "float", "--out", "-")
+def test_standard_output_takes_header_and_source_as_one(command):
+    code, out, _ = command("export", PRR, "--language", "c", "--of", "gravity", "--real", "float", "--out", "-")
     assert code == 0
     assert re.findall(r"#include .*", out) == ["#include <math.h>"]
     assert out.count("void prr_gravity(const float q[3], float g[3])") == 2
 
 
-def test_gravity_and_plugin_are_those_asked_for(capsys):
+def test_gravity_and_plugin_are_those_asked_for(command):
     arguments = ("--language", "python", "--of", "gravity", "--out", "-")
-    _, out, _ = run(capsys, PRR, *arguments, "--gravity", "1.5", "0", "-3.72", "--dynamics", "lagrangian")
+    _, out, _ = command("export", PRR, *arguments, "--gravity", "1.5", "0", "-3.72", "--dynamics", "lagrangian")
     assert "(1.5, 0, -3.72) m/s^2" in out
     assert "(Lagrangian)" in out
     assert f"{20 * 3.72}" in out
 
 
-def test_the_step_has_the_model_of_the_parameters(capsys):
+def test_the_step_has_the_model_of_the_parameters(command):
     arguments = (PRR, "--language", "c", "--of", "step", "--out", "-")
-    _, out, _ = run(capsys, *arguments, "-p", "gravity:=[1.5, 0.0, -3.72]")
+    _, out, _ = command("export", *arguments, "-p", "gravity:=[1.5, 0.0, -3.72]")
     assert "(1.5, 0, -3.72) m/s^2" in out
-    assert "dynamics plugin 'magic': unknown" in run(capsys, *arguments, "-p", "dynamics:=magic")[2]
-    assert run(capsys, *arguments, "--gravity", "1.5", "0", "-3.72")[1] == out
+    assert "dynamics plugin 'magic': unknown" in command("export", *arguments, "-p", "dynamics:=magic")[2]
+    assert command("export", *arguments, "--gravity", "1.5", "0", "-3.72")[1] == out
 
 
 @pytest.mark.parametrize(
@@ -71,22 +63,22 @@ def test_the_step_has_the_model_of_the_parameters(capsys):
         (["joints:=[wrist]", "locked_joints.shoulder:=up"], "locked_joints.shoulder: must be a number, not 'up'"),
     ],
 )
-def test_joints_are_chosen_by_names_and_locked_at_numbers(given, problem, capsys):
+def test_joints_are_chosen_by_names_and_locked_at_numbers(given, problem, command):
     options = [text for one in given for text in ("-p", one)]
-    assert problem in run(capsys, PRR, "--language", "c", "--of", "step", "--out", "-", *options)[2]
+    assert problem in command("export", PRR, "--language", "c", "--of", "step", "--out", "-", *options)[2]
 
 
 @pytest.mark.parametrize("kind", [("--language", "c", "--of", "step", "--out", "-"), ("--ros2-control", "lift")])
 @pytest.mark.parametrize("value", ["1e6", "1.0e+6", "-3.0"])
-def test_limits_are_within_those_of_the_urdf(kind, value, tmp_path, monkeypatch, capsys):
+def test_limits_are_within_those_of_the_urdf(kind, value, tmp_path, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
-    code, out, err = run(capsys, PRR, *kind, "-p", f"velocity_limits.elevator:={value}")
+    code, out, err = command("export", PRR, *kind, "-p", f"velocity_limits.elevator:={value}")
     assert (code, out) == (2, "")
     assert "velocity_limits.elevator: must be within [0" in err
 
 
-def test_latex_without_sympy_says_what_to_install(monkeypatch, capsys):
+def test_latex_without_sympy_says_what_to_install(monkeypatch, command):
     monkeypatch.setitem(sys.modules, "sympy", None)
-    code, _, err = run(capsys, PRR, "--language", "latex", "--out", "-")
+    code, _, err = command("export", PRR, "--language", "latex", "--out", "-")
     assert code == 2
     assert "robodyn_ros[symbolic]" in err

@@ -11,8 +11,6 @@ from xml.sax.saxutils import quoteattr
 import pytest
 
 from robodyn_ros.cli.main import main
-from robodyn_ros.document.html import mathml
-from robodyn_ros.errors import RobodynError
 
 URDF = Path(__file__).parents[1] / "urdf" / "prr.urdf"
 
@@ -61,14 +59,6 @@ def test_a_verb_shows_a_name_as_it_is(verb, urdf, tmp_path, capsys):
             assert not re.search(r"<(script|img (?!alt=\"[^\"<>]*\" src=\"\")|iframe)", text)
         else:
             assert not re.search(r"(?<!\\)<(script|img)|(?<!\\)\]\((?!\))", text)
-
-
-@pytest.mark.parametrize(
-    "formula", [r"\text{<script>x</script>}", r"\text{<img src='x' onerror='y'/>}", r"\href{a:b}{x}"]
-)
-def test_a_formula_holds_nothing_but_mathematics(formula):
-    with pytest.raises(RobodynError, match=r"has an element that is not mathematics|latex2mathml does not know"):
-        mathml(formula)
 
 
 @pytest.mark.parametrize("verb", ["check {urdf}", "simulate {urdf} --duration 0.1", "compare {urdf} --controller pd"])

@@ -206,36 +206,41 @@ def test_another_vector_is_refused_by_name(name, given, said):
         FileParameters({name: given}, {}).settings(CartesianImpedanceSettings, "cartesian_impedance.")
 
 
+@pytest.fixture
+def given(tmp_path):
+    """What a verb reads of a parameter file with this text, and of options; and the file."""
+
+    def read(verb, text, *options):
+        file, parser = tmp_path / "arm.yaml", VerbParser()
+        file.write_text(text)
+        verb.add_arguments(parser)
+        return parser.parse_args([str(ROOT / "urdf/prr.urdf"), "--params", str(file), *options]), file
+
+    return read
+
+
 @pytest.mark.parametrize(
     ("options", "law"), [([], "impedance"), (["--controller", "pd"], "pd"), (["-p", "controller:=mpc"], "mpc")]
 )
-def test_the_law_of_a_file_counts_in_the_viewer(options, law, tmp_path):
+def test_the_law_of_a_file_counts_in_the_viewer(options, law, given):
     """Its default was a parameter of its own, which overrode the file."""
-    file = tmp_path / "arm.yaml"
-    file.write_text("/**/controller: {ros__parameters: {controller: impedance, dynamics: lagrangian}}")
-    parser = VerbParser()
-    view.add_arguments(parser)
-    group = Mock()
-    start = view._arm(parser.parse_args([str(ROOT / "urdf/prr.urdf"), "--params", str(file), *options])).start
-    start(group)
-    (node, values, files, *_), _ = group.start.call_args
-    given = {path: read_parameters(path, node) for path in files}
-    assert node == "controller"
-    assert ({**given[file], **values}["controller"], {**given[file], **values}["dynamics"]) == (law, "lagrangian")
+    text = "/**/controller: {ros__parameters: {controller: impedance, dynamics: lagrangian}}"
+    (args, file), group = given(view, text, *options), Mock()
+    view._arm(args).start(group)
+    (node, values, _, *_), _ = group.start.call_args
+    found = {**read_parameters(file, node), **values}
+    assert (node, found["controller"], found["dynamics"]) == ("controller", law, "lagrangian")
 
 
 @pytest.mark.parametrize(("options", "joints"), [([], ["wrist"]), (["--joints", "shoulder"], ["shoulder"])])
-def test_the_joints_of_the_command_line_override_those_of_a_file_in_the_viewer(options, joints, tmp_path):
-    file = tmp_path / "arm.yaml"
-    file.write_text("/**: {ros__parameters: {joints: [wrist]}}")
-    parser, group = VerbParser(), Mock()
-    view.add_arguments(parser)
-    view._arm(parser.parse_args([str(ROOT / "urdf/prr.urdf"), "--params", str(file), *options])).start(group)
+def test_the_joints_of_the_command_line_override_those_of_a_file_in_the_viewer(options, joints, given):
+    (args, _), group = given(view, "/**: {ros__parameters: {joints: [wrist]}}", *options), Mock()
+    view._arm(args).start(group)
     for (_, values, files, *_), _ in group.start.call_args_list:
-        given = LoadedParameters()
+        read = LoadedParameters()
         for path in files:
-            given |= read_parameters(path, "controller")
-        assert {**given, **values}["joints"] == joints
+            read |= read_parameters(path, "controller")
+        assert {**read, **values}["joints"] == joints
 
 
 @pytest.mark.parametrize(
@@ -246,31 +251,25 @@ def test_the_joints_of_the_command_line_override_those_of_a_file_in_the_viewer(o
         (["--joints", "shoulder,wrist"], ["shoulder", "wrist"]),
     ],
 )
-def test_the_joints_of_the_command_line_override_those_of_a_file_in_a_commissioning(options, joints, tmp_path):
+def test_the_joints_of_the_command_line_override_those_of_a_file_in_a_commissioning(options, joints, given):
     """The order of the drives stays."""
-    file = tmp_path / "arm.yaml"
-    file.write_text("/**: {ros__parameters: {joints: [wrist, elevator, shoulder]}}")
-    parser = VerbParser()
-    commission.add_arguments(parser)
-    args = parser.parse_args([str(ROOT / "urdf/prr.urdf"), "--params", str(file), *options])
+    args, _ = given(commission, "/**: {ros__parameters: {joints: [wrist, elevator, shoulder]}}", *options)
     assert commission._parameters(args)["joints"] == joints
 
 
 @pytest.mark.parametrize(("written", "height"), [("0.3", 0.3), ("1.0e+6", 1.05)])
 @pytest.mark.parametrize("options", [["--joints", "shoulder,wrist"], []])
-def test_a_locked_joint_is_where_the_file_has_it(options, written, height, tmp_path, capsys):
+def test_a_locked_joint_is_where_the_file_has_it(options, written, height, given, capsys):
     """Where the value is the default of the nodes, which stands for none, it is at the middle of its range."""
-    file, joints = tmp_path / "arm.yaml", "" if options else "joints: [shoulder, wrist], "
-    file.write_text(f"/**: {{ros__parameters: {{{joints}locked_joints: {{elevator: {written}}}}}}}")
-    parser = VerbParser()
-    commission.add_arguments(parser)
-    args = parser.parse_args([str(ROOT / "urdf/prr.urdf"), "--params", str(file), *options])
-    given = commission._parameters(args)
+    joints = "" if options else "joints: [shoulder, wrist], "
+    text = f"/**: {{ros__parameters: {{{joints}locked_joints: {{elevator: {written}}}}}}}"
+    args, file = given(commission, text, *options)
+    found = commission._parameters(args)
     if options:
-        carriage = rd.load_robot(given["robot_description"]).fixed_joints[0]
+        carriage = rd.load_robot(found["robot_description"]).fixed_joints[0]
         assert (carriage.name, carriage.origin.translation[2]) == ("elevator", height)
     else:
-        assert given["locked_joints.elevator"] == float(written)  # of the whole arm, which the node locks
+        assert found["locked_joints.elevator"] == float(written)  # of the whole arm, which the node locks
     assert "not used" not in capsys.readouterr().err
     (read,) = gather([file], [], ("controller",)).values()
     robot = read_arm(args, read)

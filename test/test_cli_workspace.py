@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from arms import joint, link, robot
 
-from robodyn_ros.cli import main as command
 from robodyn_ros.cli.workspace import _cell
 from robodyn_ros.view.workspace_map import _contours, _figure
 
@@ -19,58 +18,52 @@ PRR = str(Path(__file__).parents[1] / "urdf" / "prr.urdf")
 FEW = ("--samples", "5000", "--cell", "0.1")
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    code = command.main(["workspace", *arguments])
-    out, err = capsys.readouterr()
-    return code, out, err
-
-
-def test_a_picture_and_a_cloud(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_picture_and_a_cloud(tmp_path, command):
     pytest.importorskip("matplotlib", reason="the extra plot is not installed")
     files = {"--plot": (tmp_path / "new/map.png", b"\x89PNG"), "--out": (tmp_path / "new/map.ply", b"ply\n")}
-    code, out, err = run(capsys, PRR, *FEW, *(str(word) for option in files for word in (option, files[option][0])))
+    code, out, err = command(
+        "workspace", PRR, *FEW, *(str(word) for option in files for word in (option, files[option][0]))
+    )
     assert (code, err) == (0, "")
     assert "map.png and " in out and "map.ply: " in out and "cells of 0.1 m, manipulability" in out
     for path, start in files.values():
         assert path.read_bytes().startswith(start)
 
 
-def test_where_a_mass_can_be_held(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_where_a_mass_can_be_held(tmp_path, command):
     cloud = str(tmp_path / "map.ply")
-    code, out, _ = run(capsys, PRR, *FEW, "--payload", "2", "--out", cloud)
+    code, out, _ = command("workspace", PRR, *FEW, "--payload", "2", "--out", cloud)
     assert re.search(r"cells of \S+ m, payload \S+ to \S+ kg$", out.splitlines()[0])
     assert (code, out.splitlines()[1]) == (0, "2 kg can be held in 100% of them")
-    code, out, _ = run(capsys, PRR, *FEW, "--payload", "500", "--out", cloud)
+    code, out, _ = command("workspace", PRR, *FEW, "--payload", "500", "--out", cloud)
     assert (code, out.splitlines()[1]) == (1, "500 kg can be held in 0% of them")
-    code, out, _ = run(capsys, PRR, *FEW, "--payload", "500", "--out", cloud, "--json")
+    code, out, _ = command("workspace", PRR, *FEW, "--payload", "500", "--out", cloud, "--json")
     found = json.loads(out)
     assert (code, found["ratio"], found["link"], found["of"]) == (1, 0.0, "tool", "payload")
     assert 0.0 < found["least"] < found["greatest"] < 500.0 and found["cells"] > 50
 
 
-def test_a_mass_in_a_picture_of_any_size(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_mass_in_a_picture_of_any_size(tmp_path, command):
     """Of cells so large that the picture has one of them there is no contour."""
     pytest.importorskip("matplotlib", reason="the extra plot is not installed")
-    code, out, err = run(
-        capsys, PRR, "--samples", "500", "--cell", "9", "--payload", "2", "--plot", str(tmp_path / "a.png")
+    code, out, err = command(
+        "workspace", PRR, "--samples", "500", "--cell", "9", "--payload", "2", "--plot", str(tmp_path / "a.png")
     )
     assert (code, err) == (0, "")
     assert "can be held" in out
 
 
-def test_an_arm_without_limits_of_effort_holds_any_mass_everywhere(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_arm_without_limits_of_effort_holds_any_mass_everywhere(tmp_path, command):
     matplotlib = pytest.importorskip("matplotlib.image", reason="the extra plot is not installed")
     arm, picture = tmp_path / "arm.urdf", tmp_path / "map.png"
     arm.write_text(re.sub(r' effort="[^"]*"', "", Path(PRR).read_text("utf-8")))
-    code, _, err = run(capsys, str(arm), *FEW, "--payload", "2", "--plot", str(picture))
+    code, _, err = command("workspace", str(arm), *FEW, "--payload", "2", "--plot", str(picture))
     assert (code, err) == (0, "")
     found = matplotlib.imread(picture)[..., :3]
     assert (np.abs(found - [0.992, 0.906, 0.145]) < 0.01).all(axis=-1).mean() > 0.2  # the top of the scale
 
 
-def test_the_tool_is_no_link_that_does_not_move(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_tool_is_no_link_that_does_not_move(tmp_path, command):
     text = (
         Path(PRR)
         .read_text(encoding="utf-8")
@@ -82,7 +75,7 @@ def test_the_tool_is_no_link_that_does_not_move(tmp_path: Path, capsys: pytest.C
     )
     urdf = tmp_path / "arm.urdf"
     urdf.write_text(text, encoding="utf-8")
-    code, out, _ = run(capsys, str(urdf), *FEW, "--out", str(tmp_path / "a.ply"), "--json")
+    code, out, _ = command("workspace", str(urdf), *FEW, "--out", str(tmp_path / "a.ply"), "--json")
     assert (code, json.loads(out)["link"]) == (0, "tool")
 
 
@@ -103,14 +96,14 @@ def arm_in_space() -> str:
     )
 
 
-def test_an_arm_in_space_is_drawn_in_slices_and_a_mass_is_asked_for(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_arm_in_space_is_drawn_in_slices_and_a_mass_is_asked_for(tmp_path, command):
     pytest.importorskip("matplotlib", reason="the extra plot is not installed")
     urdf = tmp_path / "arm.urdf"
     urdf.write_text(arm_in_space(), encoding="utf-8")
     out = tmp_path / "map.png"
-    code, said, err = run(capsys, str(urdf), "--samples", "20000", "--payload", "2", "--plot", str(out), "--json")
+    code, said, err = command(
+        "workspace", str(urdf), "--samples", "20000", "--payload", "2", "--plot", str(out), "--json"
+    )
     found = json.loads(said)
     assert (code, err, found["link"]) == (0, "", "tool")
     assert 0.0 < found["ratio"] <= 1.0

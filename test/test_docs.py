@@ -261,6 +261,9 @@ def test_each_kind_of_fault_has_a_test_that_injects_it() -> None:
     for fault in FAULTS.values():
         file, _, function = fault.test.partition("::")
         assert f"def {function}(" in (ROOT / "test" / file).read_text(encoding="utf-8")
+    for line in SAFETY.splitlines():
+        if line.startswith("|") and line.count("|") == 5 and "---" not in line and "injected by" not in line:
+            assert "`test_" in line, f"no test in: {line}"
 
 
 def test_the_contract_has_the_stated_uncertainty() -> None:

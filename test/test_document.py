@@ -113,9 +113,14 @@ def test_a_sum_on_a_line_of_its_own() -> None:
     assert found == '<math display="block"><mrow><munder><mo>∑</mo><mi>i</mi></munder></mrow></math>'
 
 
-@pytest.mark.parametrize("formula", [r"\unknown x", r"\mathbf q", r"\begin{aligned} a &= b \end{aligned}"])
+BEYOND = (r"\unknown x", r"\mathbf q", r"\begin{aligned} a &= b \end{aligned}", r"\href{a:b}{x}")
+NO_MATHEMATICS = (r"\text{<script>x</script>}", r"\text{<img src='x' onerror='y'/>}")
+
+
+@pytest.mark.parametrize("formula", BEYOND + NO_MATHEMATICS)
 def test_a_formula_beyond_the_converter_is_refused(formula: str) -> None:
-    with pytest.raises(rd.RobodynError, match=r"latex2mathml does not know|browsers do not show"):
+    refused = r"latex2mathml does not know|browsers do not show|has an element that is not mathematics"
+    with pytest.raises(rd.RobodynError, match=refused):
         mathml(formula)
 
 

@@ -111,12 +111,19 @@ FILES = ("arm.launch.py", "teleoperation.launch.py")
 """The launch files that declare arguments; sim.launch.py has those of arm.launch.py."""
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_every_argument_says_what_it_takes(name, monkeypatch):
-    """Its choices where there are some, else in its description; launch need not be installed."""
-    for module in ("launch", "launch_ros"):
+@pytest.fixture
+def without_launch(monkeypatch):
+    """What stands for the modules of launch, which need not be installed."""
+    module = MagicMock()
+    for name in ("launch", "launch_ros"):
         for part in ("", ".actions", ".conditions", ".substitutions", ".parameter_descriptions"):
-            monkeypatch.setitem(sys.modules, module + part, MagicMock())
+            monkeypatch.setitem(sys.modules, name + part, module)
+    return module
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_argument_says_what_it_takes(name, without_launch):
+    """Its choices where there are some, else in its description."""
     content = runpy.run_path(str(LAUNCH / name))["ARGUMENTS"]
     assert {"robot", "config"} < set(content)
     for argument, (default, description, *choices) in content.items():
@@ -171,12 +178,7 @@ def test_a_parameter_file_chooses_unless_an_argument_does(tmp_path):
         assert [parameters["dynamics"] for parameters, _ in found.values()] == ["lagrangian"] * 2
 
 
-def test_every_node_of_this_package_gets_its_section_of_the_parameter_file(tmp_path, monkeypatch):
-    """Launch need not be installed."""
-    module = MagicMock()
-    for name in ("launch", "launch_ros"):
-        for part in ("", ".actions", ".conditions", ".substitutions", ".parameter_descriptions"):
-            monkeypatch.setitem(sys.modules, name + part, module)
+def test_every_node_of_this_package_gets_its_section_of_the_parameter_file(tmp_path, monkeypatch, without_launch):
     monkeypatch.setattr("ament_index_python.packages.get_package_share_directory", lambda package: HERE.parent)
     monkeypatch.setattr("robodyn_ros.nodes.common.launching.get_package_prefix", lambda package: "/")
     file, told = tmp_path / "arm.yaml", {}
@@ -185,9 +187,9 @@ def test_every_node_of_this_package_gets_its_section_of_the_parameter_file(tmp_p
     for name, made in (("arm.launch.py", "graph"), ("sim.launch.py", "simulator")):
         given = {key: default for key, (default, *_) in runpy.run_path(str(LAUNCH / FILES[0]))["ARGUMENTS"].items()}
         given["config"] = str(file)
-        module.LaunchConfiguration = lambda key, given=given: SimpleNamespace(perform=lambda _: given[key])
+        without_launch.LaunchConfiguration = lambda key, given=given: SimpleNamespace(perform=lambda _: given[key])
         runpy.run_path(str(LAUNCH / name))[made](None)
-    for call in module.Node.call_args_list:
+    for call in without_launch.Node.call_args_list:
         if call.kwargs["package"] == "robodyn_ros":
             path = next(item for item in call.kwargs["parameters"] if isinstance(item, str))
             (section,) = yaml.full_load(Path(path).read_text(encoding="utf-8")).values()
@@ -206,9 +208,7 @@ def test_the_planner_plans_the_joints_that_are_controlled():
 
 def test_what_is_not_of_this_package_is_started_unless_told_otherwise(monkeypatch):
     need("launch", "launch_ros")
-    monkeypatch.setattr(
-        "robodyn_ros.nodes.common.launching.get_package_prefix", lambda package: "/"
-    )  # as if all were there
+    monkeypatch.setattr("robodyn_ros.nodes.common.launching.get_package_prefix", lambda package: "/")  # all are there
     for name in ("arm.launch.py", "sim.launch.py"):
         nodes = {(node.node_package, node.node_executable) for node in launched(name)[0]}
         assert ("robot_state_publisher", "robot_state_publisher") in nodes

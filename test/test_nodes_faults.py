@@ -24,13 +24,11 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from robodyn_ros.control.faults.table import FAULTS
 from robodyn_ros.nodes.common.client_library import LATCHED
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import node_faults
 
-ROOT = Path(__file__).parents[1]
 LASTING = {"max_duration": 600.0}
 """The arm is held without states until a test has seen it, however busy the machine is."""
 
@@ -418,23 +416,6 @@ def test_a_plugin_that_cannot_be_made_does_not_disturb(rig, plugin, says):
     assert re.search(says, rig.controller.output)
     assert rig.graph.diagnostics("controller")["dynamics"] == "moody"
     assert not rig.graph.set("controller", dynamics="magic")[0].successful
-
-
-def rows():
-    """The tests that the tables of docs/safety.md name, that of the faults (faults/table.py) among them."""
-    text = (ROOT / "docs/safety.md").read_text(encoding="utf-8")
-    text += "".join(f"`{fault.test}`" for fault in FAULTS.values())
-    return re.findall(r"`(test_\w+)\.py::(test_\w+)`", text)
-
-
-def test_every_row_of_the_contract_has_its_test():
-    assert len(rows()) >= 20
-    for file, name in rows():
-        source = (ROOT / "test" / f"{file}.py").read_text(encoding="utf-8")
-        assert re.search(rf"^def {name}\(", source, re.MULTILINE), f"{file}.py has no {name}"
-    for line in (ROOT / "docs/safety.md").read_text(encoding="utf-8").splitlines():
-        if line.startswith("|") and line.count("|") == 5 and "---" not in line and "injected by" not in line:
-            assert "`test_" in line, f"no test in: {line}"
 
 
 @pytest.mark.thorough
