@@ -149,8 +149,11 @@ class MarkersNode(ExceptionGuard, Node):  # type: ignore[misc]
 
     def _make_picture(self) -> Picture:
         robot = self._description.robot()
+        if self._tool:
+            robot.link(self._tool, "tool")
+        picture = Picture(self, robot, self._tool, self._layers)
         self.get_logger().info(f"{robot.name}: markers of {robot.n} joints")
-        return Picture(self, robot, self._tool, self._layers)
+        return picture
 
     def _publish(self) -> None:
         if self._picture is not None and self._publisher.get_subscription_count():
