@@ -378,6 +378,11 @@ class Graph:
         forked_workers.tell_leaving(False)
 
 
+def nanoseconds(stamp: Any) -> int:
+    """The time of a message [ns]."""
+    return int(stamp.sec * 10**9 + stamp.nanosec)
+
+
 @contextlib.contextmanager
 def own_graph(folder: Path) -> Iterator[Graph]:
     """A graph that no other meets, and that is gone afterwards, whatever happens."""

@@ -41,20 +41,33 @@ def edited(tag, *words):
     return tag, other
 
 
-def report(capsys, tmp_path, text, *arguments):
+@pytest.fixture
+def check(command, tmp_path):
+    """Exit code and output of a check of a URDF."""
+
+    def run(text, *arguments):
+        path = tmp_path / "arm.urdf"
+        path.write_text(text, encoding="utf-8")
+        return command("check", path, *arguments)[:2]
+
+    return run
+
+
+@pytest.fixture
+def report(check):
     """Exit code and JSON of a check."""
-    path = tmp_path / "arm.urdf"
-    path.write_text(text, encoding="utf-8")
-    code = main(["check", str(path), "--json", *arguments])
-    return code, json.loads(capsys.readouterr().out)
+
+    def run(text, *arguments):
+        code, out = check(text, "--json", *arguments)
+        return code, json.loads(out)
+
+    return run
 
 
-def test_a_robot_without_a_name_has_that_of_its_file_and_a_warning(capsys, tmp_path):
-    path = tmp_path / "nameless.urdf"
-    path.write_text(changed(('<robot name="prr">', "<robot>")), encoding="utf-8")
-    assert main(["check", str(path)]) == 1
-    out = capsys.readouterr().out
-    assert out.startswith("nameless: ") and "0 errors, 1 warning" in out
+def test_a_robot_without_a_name_has_that_of_its_file_and_a_warning(check):
+    code, out = check(changed(('<robot name="prr">', "<robot>")))
+    assert code == 1
+    assert out.startswith("arm: ") and "0 errors, 1 warning" in out
 
 
 @pytest.mark.parametrize("name", ["prr", "pr", "rr", "r"])
@@ -143,9 +156,9 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_is_found(capsys, tmp_path, name):
+def test_a_mistake_is_found(report, name):
     changes, severity, element, text = MISTAKES[name]
-    code, found = report(capsys, tmp_path, changed(*changes))
+    code, found = report(changed(*changes))
     remarks = [f for f in found["findings"] if f["element"] == element and text in f["text"]]
     assert [f["severity"] for f in remarks] == [severity], found["findings"]
     assert code == (0 if severity == "note" else 1)
@@ -156,41 +169,37 @@ def test_a_mistake_is_found(capsys, tmp_path, name):
 
 
 @pytest.mark.parametrize(("z", "is_found"), [("-0.058", False), ("-0.061", True)])
-def test_a_centre_of_mass_may_be_a_little_outside(capsys, tmp_path, z, is_found):
+def test_a_centre_of_mass_may_be_a_little_outside(report, z, is_found):
     """By 5 mm and a tenth of the diagonal, which is 0.544 m: shapes of 0.07, 0.07 and 0.535 m from z = 0."""
-    _, found = report(capsys, tmp_path, changed(edited(ARM_COM, "0.25", z)))
+    _, found = report(changed(edited(ARM_COM, "0.25", z)))
     assert any("outside the link" in each["text"] for each in found["findings"]) == is_found
 
 
 @pytest.mark.parametrize(("moment", "is_found"), [("50", True), ("98", False)])
-def test_a_unit_is_suggested_near_its_power_of_ten(capsys, tmp_path, moment, is_found):
+def test_a_unit_is_suggested_near_its_power_of_ten(report, moment, is_found):
     """A solid box of the arm's mass has some 0.025 kg m²: 10^3.3 times that may be in g·m², 10^3.6 times may not."""
-    _, found = report(capsys, tmp_path, changed(edited(ARM, "0.020833333333333332", moment)))
+    _, found = report(changed(edited(ARM, "0.020833333333333332", moment)))
     (said,) = [each["text"] for each in found["findings"] if "reaches only" in each["text"]]
     assert ("is it in g·m²" in said) == is_found
 
 
-def test_a_link_without_mass_may_carry_one(capsys, tmp_path):
+def test_a_link_without_mass_may_carry_one(report):
     changes, *_ = MISTAKES["massless"]
     welded = '<joint name="weld" type="fixed"><parent link="hand"/><child link="tip"/></joint>'
     weight = f'<link name="tip"><inertial><mass value="6"/>{HAND}</inertial></link>'
-    _, found = report(capsys, tmp_path, changed(*changes, ("</robot>", f"{welded}{weight}</robot>")))
+    _, found = report(changed(*changes, ("</robot>", f"{welded}{weight}</robot>")))
     assert not [each for each in found["findings"] if "has no mass" in each["text"]]
 
 
-def test_rows_of_what_is_suspicious_are_marked(capsys, tmp_path):
-    path = tmp_path / "arm.urdf"
-    path.write_text(changed(edited(SHOULDER, ' effort="96"', "")), encoding="utf-8")
-    main(["check", str(path)])
-    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+def test_rows_of_what_is_suspicious_are_marked(check):
+    _, out = check(changed(edited(SHOULDER, ' effort="96"', "")))
+    rows = [line.split() for line in out.splitlines()]
     assert [row[:3] for row in rows if row and row[0] in "✗!·"] == [["!", "2", "shoulder"]]
 
 
-def test_where_no_robot_can_be_made_the_rest_is_still_shown(capsys, tmp_path):
-    path = tmp_path / "arm.urdf"
-    path.write_text(changed(edited(HAND, "0.0090", "0.2")), encoding="utf-8")
-    assert main(["check", str(path)]) == 1
-    out = capsys.readouterr().out
+def test_where_no_robot_can_be_made_the_rest_is_still_shown(check):
+    code, out = check(changed(edited(HAND, "0.0090", "0.2")))
+    assert code == 1
     assert "triangle" in out
     assert "shoulder" in out
     line = PRR.partition('<link name="hand"')[0].count("\n") + 1
@@ -198,9 +207,9 @@ def test_where_no_robot_can_be_made_the_rest_is_still_shown(capsys, tmp_path):
     assert max(map(len, out.splitlines())) <= 80
 
 
-def test_all_incomplete_parts_are_shown_each_once(capsys, tmp_path):
+def test_all_incomplete_parts_are_shown_each_once(report):
     text = changed(('<mass value="6"/>', ""), ('<child link="hand"/>', ""), edited(SHOULDER, "96", "x"))
-    code, found = report(capsys, tmp_path, text)
+    code, found = report(text)
     assert (code, found["order"]) == (1, None)
     assert [(one["element"], one["text"]) for one in found["findings"] if one["severity"] == "error"] == [
         ("joint 'shoulder'", "<limit> effort='x' is not a finite number"),
@@ -209,8 +218,8 @@ def test_all_incomplete_parts_are_shown_each_once(capsys, tmp_path):
     ]
 
 
-def test_an_axis_without_direction_is_one_finding(capsys, tmp_path):
-    code, found = report(capsys, tmp_path, changed(('<axis xyz="0 1 0"/>', '<axis xyz="0 0 0"/>')))
+def test_an_axis_without_direction_is_one_finding(report):
+    code, found = report(changed(('<axis xyz="0 1 0"/>', '<axis xyz="0 0 0"/>')))
     assert code == 1
     assert [one["text"] for one in found["findings"]] == ["axis is zero and has no direction"]
 
@@ -232,8 +241,8 @@ def test_what_cannot_be_read_ends_with_2(capsys, tmp_path, text, said):
     assert said in capsys.readouterr().err
 
 
-def test_loads_are_those_of_pinocchio(capsys, tmp_path):
-    code, found = report(capsys, tmp_path, PRR, "--at", "pick=0.3,-1.83,-0.12", "--at", "1,0.5,0.4")
+def test_loads_are_those_of_pinocchio(report):
+    code, found = report(PRR, "--at", "pick=0.3,-1.83,-0.12", "--at", "1,0.5,0.4")
     assert code == 0
     loads = found["loads"]
     model = pin.buildModelFromXML(PRR)
@@ -256,16 +265,13 @@ def test_loads_are_those_of_pinocchio(capsys, tmp_path):
     np.testing.assert_allclose(loads["reflected_inertia"], (felt.min(axis=0), felt.max(axis=0)), rtol=1e-3)
 
 
-def test_gravity_may_point_elsewhere(capsys, tmp_path):
-    _, found = report(capsys, tmp_path, PRR, "--gravity", "0", "0", "0")
+def test_gravity_may_point_elsewhere(report):
+    _, found = report(PRR, "--gravity", "0", "0", "0")
     assert not np.any(found["loads"]["worst"])
 
 
-def test_no_number_is_minus_nothing_and_velocities_have_units(capsys, tmp_path):
-    path = tmp_path / "arm.urdf"
-    path.write_text(changed(edited(ARM_COM, '"0 0 0.25"', '"-0.0001 -0 0.25"')), encoding="utf-8")
-    main(["check", str(path)])
-    words = capsys.readouterr().out.split()
+def test_no_number_is_minus_nothing_and_velocities_have_units(check):
+    words = check(changed(edited(ARM_COM, '"0 0 0.25"', '"-0.0001 -0 0.25"')))[1].split()
     assert "-0" not in words and "-0.0" not in words
     assert [unit for unit in words if unit.endswith("/s")] == ["m/s", "rad/s", "rad/s"]
 
@@ -279,7 +285,7 @@ def test_it_is_a_program_of_its_own(capsys, monkeypatch):
     assert "Nothing suspicious." in capsys.readouterr().out
 
 
-def test_stiff_damping_is_mentioned(capsys, tmp_path):
+def test_stiff_damping_is_mentioned(report):
     """Damping of 10 on 3e-4 kg m²: a note, with inertia, time and step; the arm is no worse for it."""
     urdf = arms.robot(
         "wheel",
@@ -287,18 +293,16 @@ def test_stiff_damping_is_mentioned(capsys, tmp_path):
         arms.link("disc", 0.3, (0, 0, 0), (2e-4, 0, 0, 2.5e-4, 0, 3e-4)),
         arms.joint("hub", "revolute", "base", "disc", (0, 0, 1), extra='<dynamics damping="10.0"/>'),
     )
-    (tmp_path / "wheel.urdf").write_text(urdf)
-    main(["check", str(tmp_path / "wheel.urdf"), "--json"])
-    texts = [finding["text"] for finding in json.loads(capsys.readouterr().out)["findings"]]
+    texts = [finding["text"] for finding in report(urdf)[1]["findings"]]
     (said,) = (text for text in texts if "damping of 10" in text)
     assert "down to 0.0003 kg m²: speed decays in 30 µs, 33.3 times in a step of 1 ms" in said
 
 
 @pytest.mark.parametrize(("multiplier", "offset", "where"), [(0.9, 0.3, []), (-0.5, 0.6, []), (2.0, -0.1, [-4.1, 3.9])])
-def test_a_mimic_joint_that_leaves_its_limits_is_found(capsys, tmp_path, multiplier, offset, where):
+def test_a_mimic_joint_that_leaves_its_limits_is_found(report, multiplier, offset, where):
     mimic = f'<mimic joint="shoulder" multiplier="{multiplier}" offset="{offset}"/>'
     text = changed((WRIST, WRIST + mimic))
-    code, found = report(capsys, tmp_path, text)
+    code, found = report(text)
     remarks = [one for one in found["findings"] if "leaves its limits" in one["text"]]
     assert [one["text"].endswith(f"it is at {q:g}") for one, q in zip(remarks, where, strict=True)] == [True] * len(
         where
@@ -338,9 +342,9 @@ def motors(found):
         (28.0 / 30.0**2 * 0.99, 28.0, "", 'friction="1"'),
     ],
 )
-def test_a_missing_motor_is_found_where_the_default_gains_feel_it(capsys, tmp_path, inertia, effort, dynamics, said):
+def test_a_missing_motor_is_found_where_the_default_gains_feel_it(report, inertia, effort, dynamics, said):
     text = wrist(inertia, effort, dynamics)
-    found = motors(report(capsys, tmp_path, text)[1])
+    found = motors(report(text)[1])
     assert [one["element"] for one in found] == ["joint 'turn'"] * (said is not None)
     for one in found:
         assert ("damping and friction of the xArm7" in one["text"]) == ('friction="1"' in said)
@@ -348,19 +352,19 @@ def test_a_missing_motor_is_found_where_the_default_gains_feel_it(capsys, tmp_pa
         assert 'name="turn"' in text.splitlines()[one["line"] - 1]
 
 
-def test_what_it_says_to_add_mends_it(capsys, tmp_path):
+def test_what_it_says_to_add_mends_it(report, tmp_path):
     """One finding for the three joints of a UR5e's wrist; with the line in each there is none, and the arm moves."""
     import airo_models as models
 
     text = Path(models.get_urdf_path("ur5e")).read_text(encoding="utf-8")
-    code, found = report(capsys, tmp_path, text)
+    code, found = report(text)
     (one,) = motors(found)
     assert (code, one["severity"], one["element"]) == (1, "warning", "joint 'wrist_3_joint'")
     assert "as those of wrist_1_joint, wrist_2_joint" in one["text"] and "UR5e" in one["text"]
     line = one["text"].split("Add to the joint ")[1].split(" (")[0]
     mended = text.replace('<dynamics damping="0" friction="0"/>', line)
     assert mended.count(line) == 6
-    code, found = report(capsys, tmp_path, mended)
+    code, found = report(mended)
     assert not motors(found)
     given = ["-p", "simulator:mismatch.payload_mass:=3.0", "-p", "plausibility:=false"]
     assert main(["simulate", str(tmp_path / "arm.urdf"), "--to", "wrist_1_joint=1", "--duration", "2", *given]) == 0

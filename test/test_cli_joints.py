@@ -10,6 +10,7 @@ from pathlib import Path
 import arms
 import numpy as np
 import pytest
+from recordings import table
 
 from robodyn_ros.cli.main import VERBS, main
 
@@ -224,9 +225,8 @@ def test_a_joint_that_does_not_exist_is_refused_by_name(verb, folder, capsys):
 def test_identify_says_that_a_locked_joint_moves(folder, capsys):
     t = np.arange(0.0, 4.0, 0.01)
     wave = np.sin(np.outer(t, [2.0, 3.0, 5.0]))
-    head = "time,elevator/position,shoulder/position,wrist/position,elevator/effort,shoulder/effort,wrist/effort"
-    table = np.column_stack([t, 0.5 + 0.2 * wave[:, :1], 0.3 * wave[:, 1:], 5.0 * wave])
-    np.savetxt("run.csv", table, delimiter=",", header=head, comments="")
+    position = wave * [0.2, 0.3, 0.3] + [0.5, 0.0, 0.0]
+    table(folder / "run.csv", ("elevator", "shoulder", "wrist"), t, position=position, effort=5.0 * wave)
     main(["identify", "fixed.urdf", "run.csv", "--joints", "shoulder,wrist", "--lock", "elevator=0.5"])
     assert "run.csv: joint elevator moves by 0.4 m, but the model has it locked" in capsys.readouterr().err
     main(["identify", "grip.urdf", "run.csv", *CHOSEN])

@@ -142,6 +142,8 @@ MISTAKES = {
     "simulate PRR --controller impedence": "(is it 'impedance'?)",
     "simulate PRR --joints wirst": "(is it 'wrist'?)",
     "simulate PRR --tip hnd": "error: --tip: 'hnd' is not in the robot",
+    "simulate PRR --joints elbow": "'elbow' is not in the robot; its joints are elevator, shoulder, wrist",
+    "simulate PRR --lock wrist": "--lock: must be a joint's name and its position",
     "simulate PRR --lock wirst=0.1": "error: --lock: 'wirst' is not in the robot",
     "simulate PRR --to shoulder=nan": "--to: the position of 'shoulder' must be a finite number, not 'nan'",
     "simulate PRR --to 0.3,l,0": "--to: the position of 'shoulder' must be a finite number, not 'l'",

@@ -169,10 +169,6 @@ def test_part_of_the_joints(capsys):
     assert figures.count(figures[0]) == 4
     assert main(["simulate", PRR, "--joints", "wrist,shoulder", "--duration", "0.1"]) == 0
     assert "joint elevator is locked at 1.05, the middle of its range" in capsys.readouterr().err
-    assert main(["simulate", PRR, "--joints", "elbow"]) == 2
-    assert "'elbow' is not in the robot; its joints are elevator, shoulder, wrist" in capsys.readouterr().err
-    assert main(["simulate", PRR, "--lock", "wrist"]) == 2
-    assert "--lock: must be a joint's name and its position" in capsys.readouterr().err
 
 
 def test_an_explosion_names_joint_time_and_remedy_and_json_stays_json(capsys):

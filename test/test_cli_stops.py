@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from recordings import table
 
 import robodyn_ros as rd
 from robodyn_ros.cli.main import main
@@ -210,19 +211,13 @@ def test_moving_links_without_mass_are_named(tmp_path, capsys):
 def test_identify_says_where_the_arm_stood_still(tmp_path, capsys):
     t = np.arange(0.0, 20.0, 0.01)
     moving = np.where(t < 2.0, np.sin(2.0 * np.pi * t), 0.0)
-    rows = np.column_stack(
-        [t, *(0.1 + 0.1 * moving for _ in range(3)), *np.random.default_rng(1).normal(size=(3, len(t)))]
-    )
-    heads = [
-        "time",
-        *(f"{name}/{kind}" for kind in ("position", "effort") for name in ("elevator", "shoulder", "wrist")),
-    ]
-    np.savetxt(tmp_path / "run.csv", rows, delimiter=",", header=",".join(heads), comments="")
-    main(["identify", PRR, str(tmp_path / "run.csv")])
+    path, q = tmp_path / "run.csv", np.tile(0.1 + 0.1 * moving[:, None], 3)
+    effort, names = np.random.default_rng(1).normal(size=q.shape), ("elevator", "shoulder", "wrist")
+    table(path, names, t, position=q, effort=effort)
+    main(["identify", PRR, str(path)])
     assert "run.csv: the arm rests from t = 1.99 s of 20 s on" in " ".join(capsys.readouterr().err.split())
-    rows[:, 1:4] = 0.1
-    np.savetxt(tmp_path / "run.csv", rows, delimiter=",", header=",".join(heads), comments="")
-    assert main(["identify", PRR, str(tmp_path / "run.csv")]) == 2
+    table(path, names, t, position=np.full(q.shape, 0.1), effort=effort)
+    assert main(["identify", PRR, str(path)]) == 2
     said = capsys.readouterr().err
     assert "no joint moves by more than" in said
     assert "such as that of `robodyn excite`" in said

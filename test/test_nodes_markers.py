@@ -112,21 +112,6 @@ def test_the_marks_of_another_arm_are_removed():
     assert [marker.action for marker in message.markers] == [Marker.DELETEALL]
 
 
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        ({"layers": ["com", "masses"]}, "layers: masses: there are com, gravity"),
-        ({"tool": "gripper"}, "'gripper' is not in the robot"),
-        ({"tip": "hand"}, "tip: there is no such parameter any more: use 'tool'"),
-    ],
-)
-def test_what_cannot_be_shown_is_an_error(graph, wrong, said):
-    node = graph.start("markers", robot_description=str(PRR), **wrong)
-    assert node.ended() == 1
-    assert said in node.output
-    assert "Traceback" not in node.output
-
-
 DISPLAYED = {
     "rviz_default_plugins/MarkerArray": ("Topic", "visualization_msgs/msg/MarkerArray"),
     "rviz_default_plugins/RobotModel": ("Description Topic", "std_msgs/msg/String"),

@@ -21,7 +21,7 @@ import robodyn_ros as rd
 from robodyn_ros.control.motion.point_to_point import point_to_point, rest_to_rest
 from robodyn_ros.errors import InputError, NotReadyError
 from robodyn_ros.nodes.common.client_library import LATCHED
-from robodyn_ros.nodes.common.messages import to_pose
+from robodyn_ros.nodes.common.messages import seconds, to_pose
 from robodyn_ros.nodes.planner import PlannerNode, joint_goal
 
 PRR = Path(__file__).parents[1] / "urdf" / "prr.urdf"
@@ -29,10 +29,6 @@ JOINTS = ["elevator", "shoulder", "wrist"]
 PICK = np.array([0.0, -1.83, -0.12])  # of the arm's builders
 LIMIT_RATIO = 0.85  # of the limits; the rest is left to feedback
 EVERY_ONE = QoSProfile(depth=5000)
-
-
-def seconds(stamp):
-    return stamp.sec + 1e-9 * stamp.nanosec
 
 
 def rows(messages, field):

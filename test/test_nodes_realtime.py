@@ -16,6 +16,7 @@ from test_nodes_scheduling import permitted, policies
 from test_nodes_states import NAMES, POSE, Arm
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from robodyn_ros.nodes.common.messages import seconds
 from robodyn_ros.nodes.common.parameters import declare_settings
 from robodyn_ros.nodes.controller.parameters import RealtimeSettings
 
@@ -51,7 +52,7 @@ def test_whoever_subscribes_to_the_terms_while_states_stream_gets_them(graph, pr
     for topic in ("tracking_error", "efforts/gravity"):
         found = graph.listen(JointState, f"controller/{topic}", 1000)
         graph.wait(lambda found=found: len(found) > 100, topic)
-        stamps = [message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec for message in found][-50:]
+        stamps = [seconds(message.header.stamp) for message in found][-50:]
         assert np.diff(stamps).max() < 0.05, "every command is told of"
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import Vector3, WrenchStamped
+from ros_graph import nanoseconds
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
@@ -33,10 +34,6 @@ def rate_of_the_node(graph):
 @pytest.fixture
 def simulator(graph, prr):
     return graph.start("simulator", robot_description=prr, initial_position=START, diagnostics_rate=50.0)
-
-
-def nanoseconds(stamp):
-    return stamp.sec * 10**9 + stamp.nanosec
 
 
 def test_states_come_with_simulated_time_and_the_clock_with_them(graph, simulator):

@@ -111,12 +111,6 @@ def test_what_cannot_be_is_refused_with_the_reason(rig):
     rig.graph.wait(lambda: abs(rig.q - THERE).max() < 0.01, "the arm there at last")
 
 
-def test_a_tool_that_cannot_be(graph, prr):
-    process = graph.start("controller", robot_description=prr, tool="gripper")
-    assert process.ended() == 1
-    assert "cannot configure: tool: 'gripper' is not in the robot; it has base, carriage, arm, hand" in process.output
-
-
 def test_poses_survive_the_message_and_what_is_no_rotation_does_not():
     for twist in np.random.default_rng(6).uniform(-3.0, 3.0, (50, 6)):
         pose = se3.exp(twist)

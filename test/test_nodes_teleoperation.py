@@ -90,19 +90,6 @@ def test_an_end_whose_controller_has_stopped_sends_nothing(monkeypatch, leads):
     assert states_come() == 4
 
 
-def test_wrong_names_of_the_other_end(graph, prr):
-    process = graph.start("teleoperator", robot_description=prr, role="leader", other_joints=["a", "b"])
-    assert process.ended() == 1
-    assert "other_joints: must be 3 names, not 2" in process.output
-
-
-def test_other_joints_are_none_of_the_tools(graph, prr):
-    names = {"other_joints": ["a", "b", "c"]}
-    process = graph.start("teleoperator", robot_description=prr, coupling="tool", **names)
-    assert process.ended() == 1
-    assert "other_joints: must be empty if the tools are coupled" in process.output
-
-
 def test_a_description_that_comes_late_ends_it_as_one_that_is_given(graph, prr):
     process = graph.start("teleoperator", role="leader", other_joints=["a", "b"])
     graph.talk(String, "robot_description", LATCHED).publish(String(data=prr))

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from rclpy.qos import QoSProfile
-from ros_graph import own_graph
+from ros_graph import nanoseconds, own_graph
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -40,10 +40,6 @@ ROUGH = {
     "state_repeat": 0.05,
     "command_delay": 0.0013,
 }
-
-
-def nanoseconds(stamp):
-    return stamp.sec * 10**9 + stamp.nanosec
 
 
 def factor(graph):
