@@ -871,6 +871,15 @@ def test_a_second_source_of_states_never_takes_over(offset, late, times):
     assert (arm.loop.restarts, arm.loop.mode) == (0, "hold")
 
 
+def test_without_unknown_friction_an_arm_without_effort_limits_is_held():
+    law = GravityCompensation(DYNAMICS, 100.0, 20.0)
+    loop = ControlLoop(law, np.full(3, np.inf), replace(CONFIG, unknown_friction=0.0))
+    for t in np.arange(0.0, 0.1, PERIOD):
+        assert loop.update(t, t, Q, ZERO).fault is None
+    loop.set_contact("touch")
+    assert np.isfinite(loop.update(0.1, 0.1, Q, ZERO).effort).all()
+
+
 def test_a_velocity_limit_of_zero_is_none():
     urdf = ROBOT.urdf.replace('velocity="', 'velocity="0" was="')
     assert urdf != ROBOT.urdf
