@@ -12,6 +12,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 import robodyn_ros as rd
+from robodyn_ros.control.motion.teleoperation import TeleoperationSettings
 from robodyn_ros.nodes import teleoperator
 from robodyn_ros.nodes.common.client_library import LATCHED
 from robodyn_ros.nodes.teleoperator import TeleoperatorNode
@@ -88,6 +89,19 @@ def test_an_end_whose_controller_has_stopped_sends_nothing(monkeypatch, leads):
     assert states_come() == 2
     end._on_error(JointState(name=["a"]))
     assert states_come() == 4
+
+
+def test_a_continuous_joint_leads_across_the_seam_of_its_encoder(prr):
+    """The follower went back by a whole turn, as fast as it could."""
+    end, sent = TeleoperatorNode.__new__(TeleoperatorNode), []
+    end._own = SimpleNamespace(coupling="joints")
+    end._whole, end._others = rd.load_robot(prr.replace("revolute", "continuous")), []
+    end._couple(end._whole)
+    end._settings, end._sent = TeleoperationSettings(), "sent"
+    end._publish = lambda publisher, names, state, **values: sent.append(values["position"])
+    for angle in np.arange(3.0, 10.0, 0.1):
+        end._lead(0.01, np.array([0.0, np.arctan2(np.sin(angle), np.cos(angle)), 0.0]), np.zeros(3), None, None)
+    np.testing.assert_allclose(np.array(sent)[:, 1], np.arange(3.0, 10.0, 0.1))
 
 
 def test_a_description_that_comes_late_ends_it_as_one_that_is_given(graph, prr):

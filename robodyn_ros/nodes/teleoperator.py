@@ -49,6 +49,7 @@ from robodyn_ros.nodes.common.messages import JointOrder, seconds
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, mention_unknown
 from robodyn_ros.nodes.common.watch import CONTROLLER, Watch
 from robodyn_ros.robot import LockedJoints, Robot
+from robodyn_ros.robot.configuration import ConfigurationSpace
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import CheckedSettings, choice, setting
 
@@ -179,6 +180,8 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
             self._coupling = JointCoupling(np.diagonal(dynamics.mass_matrix(robot.home)))
             self._names, self._order = list(robot.joint_names), JointOrder([other[name] for name in robot.joint_names])
         self._robot, self._feedback_order = robot, JointOrder(robot.joint_names)
+        self._space = ConfigurationSpace(robot)
+        self._led: Array | None = None  # latest position of the leader, without jumps at ±π
         self._end = self._feedback_effort = None
 
     def _on_error(self, message: JointState) -> None:
@@ -248,6 +251,7 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         assert robot is not None
         if not isinstance(self._end, LeaderPort):
             self._end = LeaderPort(self._coupling, robot.effort_limit, self._settings)
+        q = self._led = self._space.near(q if self._led is None else self._led, q)
         effort = self._end.update(dt, q, qd, received)
         told = self._end.message(q, qd)
         sent, names = self._sent, self._names
