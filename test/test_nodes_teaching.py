@@ -124,14 +124,14 @@ def test_a_motion_is_kept_where_the_controller_refuses_its_former_law(prr, monke
     assert (tmp_path / "wave.json").exists()
 
 
-@pytest.mark.parametrize("end", [0.4, 0.1])
+@pytest.mark.parametrize("end", [[0.4] * 3, [0.4, 0.4 - 2.0 * np.pi, 0.4], [0.1] * 3])
 def test_a_motion_that_did_not_come_to_its_end_is_an_error(prr, monkeypatch, end):
     """As after a hold, a fault, or with speed_scaling below 1: the arm is elsewhere, or still under way."""
     motion = rest_to_rest([[0.0] * 3, [0.4] * 3], [0.0, 1.0])
     watch = SimpleNamespace(q=1, effort=1, error=np.zeros(3), time=0.0, has_left=lambda place: True)
     watch.reference = np.zeros(3)
     node = replayer.ReplayerNode.__new__(replayer.ReplayerNode)
-    node._description = SimpleNamespace(known=True, robot=lambda: rd.load_robot(prr))
+    node._description = SimpleNamespace(known=True, robot=lambda: rd.load_robot(prr.replace("revolute", "continuous")))
     node._plan = node._planned = None
     node._path, node._speed, node._publisher = "", 1.0, MagicMock()
     for name, result in (("read_trajectory", motion), ("Watch", watch), ("rest_position", None)):
@@ -141,9 +141,9 @@ def test_a_motion_that_did_not_come_to_its_end_is_an_error(prr, monkeypatch, end
     while (step := next(script)).what != "the end of the motion":
         watch.time += 0.1
         assert step.is_met(), step.what
-    watch.time, watch.reference = 9.0, np.full(3, end)
+    watch.time, watch.reference = 9.0, np.array(end)
     assert step.is_met()
-    if end == 0.4:
+    if end[0] == 0.4:
         assert next(script, None) is None
     else:
         with pytest.raises(NotReadyError, match="the motion is not over"):
@@ -163,6 +163,18 @@ def test_a_motion_keeps_its_path_at_any_speed_and_after_the_approach(prr, fields
     np.testing.assert_allclose(whole.sample(0.0).q, start)
     late = np.linspace(begin - replayer.PAUSE, begin, 5)
     np.testing.assert_allclose(whole.samples(late).q, np.tile(MOTION[0], (5, 1)), atol=1e-12)  # it rests there
+
+
+@pytest.mark.parametrize("fields", [(), ("velocities",), ("velocities", "accelerations")])
+def test_a_motion_is_followed_in_the_turn_in_which_its_approach_ends(prr, fields):
+    """A continuous joint was sent back by a whole turn within half a second before the motion began."""
+    robot = rd.load_robot(prr.replace("revolute", "continuous"))
+    motion = Trajectory(range(4), MOTION + np.array([0.0, -3.0, 0.0]), **dict.fromkeys(fields, 0.1 * MOTION))
+    whole, begin = replayer.approached(rd.create_dynamics("rnea", robot), np.array([0.2, 3.1, 0.3]), motion)
+    assert (np.abs(whole.samples(np.linspace(0.0, begin, 500)).qd) <= 0.31 * robot.velocity_limit).all()
+    late = np.linspace(0.0, 3.0, 61)
+    moved = whole.samples(begin + late).q - motion.samples(late).q
+    np.testing.assert_allclose(moved, np.tile([0.0, 2.0 * np.pi, 0.0], (61, 1)), atol=1e-12)
 
 
 @pytest.mark.parametrize(("typed", "told"), [("\n", True), ("", False)])

@@ -16,10 +16,10 @@ from sensor_msgs.msg import JointState
 from robodyn_ros import load_robot
 from robodyn_ros.control.core_library import core_structs
 from robodyn_ros.control.parameter_file import read_parameters
-from robodyn_ros.errors import ConfigurationError, RobotDescriptionError
+from robodyn_ros.errors import ConfigurationError, NotReadyError, RobotDescriptionError
 from robodyn_ros.nodes.common.diagnostics import MOST_DIFFERENT, PAUSE, Faults
 from robodyn_ros.nodes.common.launching import accepted, parameter_files, read_urdf, root_link
-from robodyn_ros.nodes.common.watch import Watch
+from robodyn_ros.nodes.common.watch import Watch, check_start
 from robodyn_ros.nodes.controller.output import LoopStatistics
 from robodyn_ros.nodes.controller.realtime.periods import command_of
 from robodyn_ros.nodes.controller.realtime.runner import CODE as RUNNER
@@ -130,6 +130,21 @@ def test_a_reference_at_rest_stays_where_it_is_for_all_the_noise_of_the_states(p
     errors[-1].position = rest + 0.1 - q
     heard["controller/tracking_error"](errors[-1])
     assert watch.has_left(rest)
+
+
+def test_a_continuous_joint_is_at_the_start_of_a_plan_in_any_turn(prr):
+    """At the seam a last digit was the begin of a motion; after a turn the arm was not at the start."""
+    heard = {}
+    node = SimpleNamespace(create_subscription=lambda kind, topic, receive, qos: heard.setdefault(topic, receive))
+    watch = Watch(node, load_robot(prr.replace("revolute", "continuous")))
+    names = ("elevator", "shoulder", "wrist")
+    heard["joint_states"](JointState(name=names, position=[0.3, 3.141, 0.4]))
+    heard["controller/tracking_error"](JointState(name=names, position=[0.0, 0.0006, 0.0]))
+    start = np.array([0.3, -3.1416 + 2e-5, 0.4 - 4.0 * np.pi])
+    assert not watch.has_left(start)
+    check_start(watch, start)
+    with pytest.raises(NotReadyError, match="joint 'elevator' is"):
+        check_start(watch, start + [2.0 * np.pi, 0.0, 0.0])
 
 
 def test_a_position_that_is_no_number_is_not_known(prr):

@@ -32,6 +32,7 @@ from robodyn_ros.nodes.common.script import Script, ScriptRunner, ScriptStep
 from robodyn_ros.nodes.common.watch import CONTROLLER, START_TOLERANCE, Watch, check_start, rest_position
 from robodyn_ros.planning.plan import Plan
 from robodyn_ros.robot import LockedJoints
+from robodyn_ros.robot.configuration import ConfigurationSpace
 from robodyn_ros.robot.pose import Array
 
 PERIOD = 0.02
@@ -118,7 +119,8 @@ class ReplayerNode(ExceptionGuard, Node):  # type: ignore[misc]
 
         yield ScriptStep("the end of the motion", is_over, extra_time=2.0 * motion.duration)
         assert watch.reference is not None
-        if (np.abs(watch.reference - motion.positions[-1]) > START_TOLERANCE).any():
+        away = ConfigurationSpace(robot).difference(motion.positions[-1], watch.reference)
+        if (np.abs(away) > START_TOLERANCE).any():
             raise NotReadyError("the motion is not over: another reference, a fault or speed_scaling has kept it")
         error = dict(zip(robot.joint_names, greatest.tolist(), strict=True))
         tell({"error": error})
@@ -136,7 +138,7 @@ def slower(motion: Trajectory, speed: float) -> Trajectory:
 
 
 def approached(dynamics: Dynamics, start: Array, motion: Trajectory) -> tuple[Trajectory, float]:
-    """A motion after the approach to its start, and the time at which it begins [s].
+    """A motion after the approach to its start, in the turn in which that ends, and the time at which it begins [s].
 
     Raises:
         InputError: the arm cannot hold itself somewhere in the approach; the message names the joint.
@@ -149,9 +151,10 @@ def approached(dynamics: Dynamics, start: Array, motion: Trajectory) -> tuple[Tr
         samples = approach.samples(times)
         approach = Trajectory(times, samples.q, None if motion.velocities is None else samples.qd)
     begin = approach.duration + PAUSE
+    turned = approach.positions[-1] - motion.positions[0]
     parts = [
-        np.concatenate((getattr(approach, name), getattr(motion, name)))
-        for name in ("positions", "velocities", "accelerations")
+        np.concatenate((getattr(approach, name), getattr(motion, name) + shift))
+        for name, shift in (("positions", turned), ("velocities", 0.0), ("accelerations", 0.0))
         if getattr(motion, name) is not None
     ]
     return Trajectory(np.concatenate((approach.times, begin + motion.times)), *parts), begin

@@ -28,6 +28,7 @@ from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.nodes.common.client_library import NEWEST, RELIABLE, on_topic
 from robodyn_ros.nodes.common.messages import JointOrder, seconds, to_matrix
 from robodyn_ros.robot import Robot
+from robodyn_ros.robot.configuration import ConfigurationSpace
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import tip
 from robodyn_ros.settings import TOOL
@@ -92,7 +93,7 @@ class Watch:
         self.known: dict[str, float] = {}
         self._rest = np.full(robot.n, np.nan) if rest is None else rest
         self._latest = np.full(robot.n, np.nan)
-        self.robot = robot
+        self.robot, self._space = robot, ConfigurationSpace(robot)
         self.time = 0.0
         self.q: Array | None = None
         self.qd: Array = np.zeros(robot.n)
@@ -119,7 +120,9 @@ class Watch:
 
     def has_left(self, place: Array) -> bool:
         """True once the reference has left a position (n,): a motion has begun."""
-        return self.reference is not None and bool((np.abs(self.reference - place) > MOVED).any())
+        return self.reference is not None and bool(
+            (np.abs(self._space.difference(place, self.reference)) > MOVED).any()
+        )
 
     def destroy(self) -> None:
         """Unsubscribe."""
@@ -204,7 +207,7 @@ def check_start(watch: Watch, start: Array) -> None:
     Raises:
         NotReadyError: it has another position, or moves.
     """
-    away = np.abs(rest_position(watch) - start)
+    away = np.abs(ConfigurationSpace(watch.robot).difference(start, rest_position(watch)))
     if (away > START_TOLERANCE).any():
         joint = int(np.argmax(away))
         name = watch.robot.joint_names[joint]
