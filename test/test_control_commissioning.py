@@ -235,6 +235,18 @@ def test_an_arm_that_does_not_rest_is_not_begun_with():
     assert not np.array(bench.efforts).any()
 
 
+@pytest.mark.parametrize("speed", [0.0, 0.1])
+def test_an_arm_at_the_seam_of_its_encoder_rests_or_moves_whatever_array_its_states_come_in(speed):
+    """A continuous joint was a whole turn from its start; in one array for all states, none ever moved."""
+    robot, q = rd.load_robot(arm().urdf.replace("revolute", "continuous")), np.zeros(3)
+    commissioning = Commissioning(rd.create_dynamics("rnea", robot), QUICK)
+    for t in np.arange(0.0, 0.25, 0.004):
+        angle = np.pi + speed * t + 1e-4 * np.sin(1e3 * t)
+        q[1] = np.arctan2(np.sin(angle), np.cos(angle))
+        commissioning.update(t, q, np.zeros(3))
+    assert commissioning.outcome.stopped.partition(":")[0] == ("joint2 moves without effort" if speed else "")
+
+
 def test_an_arm_that_begins_to_move_at_the_last_moment_is_asked_nothing():
     procedure = Commissioning(rd.create_dynamics("rnea", arm()), QUICK, guided=True)
     q = np.array([0.1, 0.2, 0.3])

@@ -35,6 +35,7 @@ from robodyn_ros.control.commissioning.moves import ONSET, PUSH_RATE, STROKE_SPE
 from robodyn_ros.control.drives import DriveCompensation
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import ConfigurationError
+from robodyn_ros.robot.configuration import ConfigurationSpace
 from robodyn_ros.robot.pose import Array
 
 REST_TIME = 1.0  #: Time that the arm is watched at rest [s].
@@ -78,7 +79,7 @@ class Commissioning:
         self.stage, self.finished = "watching the arm at rest", False
         self.question: str | None = None
         self._answer: bool | None = None
-        self._robot, self._guided = robot, guided
+        self._robot, self._space, self._guided = robot, ConfigurationSpace(robot), guided
         self._drives = drives or DriveCompensation.none(robot.n)
         self._arm = Moves(dynamics, self.settings, self._drives)
         self._start: Array | None = None
@@ -92,9 +93,10 @@ class Commissioning:
             InputError: q or qd is not n finite numbers.
         """
         arm, shape = self._arm, (self._robot.n,)
-        arm.t, arm.q, arm.qd = t, finite_array("q", q, shape), finite_array("qd", qd, shape)
+        place, arm.t, arm.qd = finite_array("q", q, shape), t, finite_array("qd", qd, shape)
         if self._start is None:
-            self._start = arm.q.copy()
+            self._start = place.copy()
+        arm.q = np.array(self._space.near(self._start, place))  # kept by the moves, while the caller may change q
         self._check_limits(self._start)
         effort = next(self._script, None)
         self.finished = effort is None
