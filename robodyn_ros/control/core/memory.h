@@ -328,7 +328,7 @@ static inline void say(State* m, int problem, int joint, double value, double bo
   m->problem = problem; m->problem_joint = joint; m->problem_value = value; m->problem_bound = bound;
 }
 
-#define ALMOST (1 - 1e-9) /* factor on a timeout, for the rounding of stamps */
+#define ALMOST (1 - 1e-9) /* factor on a time, for rounding */
 
 /* A position of a joint, plus or minus whole turns, so that it is nearest to a reference. */
 #define TURN 6.283185307179586

@@ -336,7 +336,7 @@ static double time_to_rest(const Settings* s, int64_t columns, const int64_t* jo
   if (duration > SET_POINT) return 0;
   for (int64_t j = 0; j < columns; ++j) {
     const double speed = fabs(v[j]), room = v[j] > 0 ? s->upper[joints[j]] - q[j] : q[j] - s->lower[joints[j]];
-    time = smaller(time, 2 * room / greater(speed, AT_REST));
+    if (speed > AT_REST) time = smaller(time, ALMOST * 2 * room / speed); /* not rounded beyond the limit */
     fastest = greater(fastest, speed);
   }
   return time < LEAST_REST || !(fastest > AT_REST) ? 0 : time;
