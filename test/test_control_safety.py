@@ -336,13 +336,31 @@ class Rooted(GravityCompensation):
         return efforts._replace(total=efforts.total + 1e-300 * np.sqrt(0.35 - q[0]))
 
 
-def test_a_compiled_law_that_gives_no_numbers_is_answered_as_well():
-    arm = Arm(Rooted(DYNAMICS, 100.0, 20.0))
+class Summing(Rooted):
+    """Its memory, too, is no number from such a pose on."""
+
+    remembers = ("total",)
+
+    def __init__(self, *given):
+        super().__init__(*given)
+        self.total = 0.0
+
+    def advance(self, dt, q, qd, reference, asked, sent):
+        self.total = self.total + np.sqrt(0.35 - q[0])
+
+    def compute(self, q, qd, reference, integral=None):
+        efforts = super().compute(q, qd, reference, integral)
+        return efforts._replace(total=efforts.total + 1e-300 * self.total)
+
+
+@pytest.mark.parametrize("law", [Rooted, Summing])
+def test_a_compiled_law_that_gives_no_numbers_is_answered_as_well(law):
+    arm = Arm(law(DYNAMICS, 100.0, 20.0))
     assert arm.loop.compiled_step is not None
     there = np.array([0.36, -0.2, 0.5])
     command = arm.state(there)
     assert (command.fault, arm.loop.fault.kind) == ("law", "law")
-    assert "Rooted: the term total of compute is not finite" in command.problem
+    assert f"{law.__name__}: the term total of compute is not finite" in command.problem
     np.testing.assert_allclose(command.effort, carried(there, QD), rtol=1e-12)
     assert arm.state(Q).fault is None
 

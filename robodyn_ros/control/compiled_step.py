@@ -241,9 +241,8 @@ class LawStep:
         self._times[0] += dt
         self._times[1] = dt
         self._kernel.evaluate()
-        self.law_memory[:] = self._law_after
         if self.flags[0]:
-            self.memory[:] = self._after
+            self.memory[:], self.law_memory[:] = self._after, self._law_after
 
     def many(
         self, t: Array, dt: Array, q: Array, qd: Array, reference: Reference, memory: Array, law_memory: Array

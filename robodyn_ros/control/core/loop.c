@@ -125,6 +125,7 @@ static void take_step(const Settings* s, State* m, Period* p, const double* give
   const int outcome = judge(&m->references, p->t, x[RESULTS] + ERROR * N, p->qd);
   StepMemory* after = (StepMemory*)x[AFTER];
   memcpy(p->rows, x[RESULTS], sizeof p->rows);
+  memcpy(x[LAW_MEMORY], x[LAW_AFTER], (size_t)s->law_memory_width * sizeof(double));
   limit_unexplained(s, m, after, p->rows);
   m->memory = *after;
   if (outcome) {
@@ -170,7 +171,6 @@ static int run_law(Core* c, double dt, const double* given, const double* planne
   double* const* x = s->step_arrays;
   set_step(x, p->t, dt, p->q, p->qd, p->reference);
   s->step_run(x, s->step_constants);
-  memcpy(x[LAW_MEMORY], x[LAW_AFTER], (size_t)s->law_memory_width * sizeof(double));
   const double* gravity = x[RESULTS] + GRAVITY * N;
   if (is_finite(gravity)) { copy(m->gravity_last, gravity); m->gravity_known = 1; }
   if (x[FLAGS][0] == 0) {
