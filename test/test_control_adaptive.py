@@ -12,6 +12,7 @@ from broken_dynamics import Faultless
 
 import robodyn_ros as rd
 from robodyn_ros.control import Adaptive, AdaptiveSettings, ComputedTorque, ControlLoop, Reference, gains
+from robodyn_ros.control.faults.dry_run import check_model
 from robodyn_ros.control.laws.adaptation import MASS_RATIO, PossibleBody
 from robodyn_ros.control.laws.memory_file import restore_memory, save_memory
 from robodyn_ros.dynamics.parameters import parameters_of, to_pseudo
@@ -39,6 +40,22 @@ def make(law, dynamics, **config):
 
 def model(**parameters):
     return rd.create_dynamics("rnea", PRR, **parameters)
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(4.0, 6.0), (4.0, 1.7976931348623157e308), (-9.0, -3.5)])
+def test_the_poses_of_its_gain_and_of_the_check_of_a_model_are_in_the_range_of_the_joints(monkeypatch, lower, upper):
+    """A joint whose range is beyond half a turn was always at half a turn, where it cannot be."""
+    seen = []
+    robot = rd.load_robot(arms.PRR.replace('lower="-2.5" upper="2.75"', f'lower="{lower}" upper="{upper}"'))
+    dynamics = rd.create_dynamics("rnea", robot)
+    for check in (check_model, lambda dynamics: make(Adaptive, dynamics)):
+        mass_matrix = dynamics.mass_matrix
+        monkeypatch.setattr(dynamics, "mass_matrix", lambda q, of=mass_matrix: seen.append(q) or of(q), raising=False)
+        check(dynamics)
+        monkeypatch.undo()
+        among = np.array([q for q in seen if q.ndim == 1 and q.any()])  # not the home
+        assert (among >= lower).all() and (among <= upper).all() and np.ptp(among, axis=0).min() > 0.5
+        seen.clear()
 
 
 def run(law, true, duration, wanted=swing, friction=None, noise=0.0, seed=5, limit=None):

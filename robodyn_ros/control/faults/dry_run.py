@@ -20,6 +20,7 @@ from robodyn_ros.dynamics.base import Dynamics, finite_result
 from robodyn_ros.errors import ModelError, NotReadyError, RobodynError
 from robodyn_ros.plugins import raised
 from robodyn_ros.robot import reload_robot
+from robodyn_ros.robot.configuration import random_positions
 from robodyn_ros.robot.pose import Array
 
 TIMEOUT = 120.0  #: Longest duration of a dry run [s]: compiling a long arm for the first time takes some seconds.
@@ -69,11 +70,9 @@ def check_model(dynamics: Dynamics) -> None:
         Exception: whatever the plugin raises.
     """
     robot, n = dynamics.robot, dynamics.robot.n
-    rng = np.random.default_rng(1)
-    lower, upper = np.clip(robot.lower, -np.pi, np.pi), np.clip(robot.upper, -np.pi, np.pi)
-    rest = np.zeros(n)
-    for _ in range(STATES):
-        q, qdd = rng.uniform(lower, upper), rng.uniform(-1.0, 1.0, n)
+    rng, rest = np.random.default_rng(1), np.zeros(n)
+    for q in random_positions(robot, STATES):
+        qdd = rng.uniform(-1.0, 1.0, n)
         mass_matrix = finite_result("mass_matrix", dynamics.mass_matrix(q), (n, n))
         gravity = finite_result("gravity", dynamics.gravity(q), (n,))
         still = finite_result("inverse", dynamics.inverse(q, rest, rest), (n,))

@@ -26,6 +26,7 @@ import numpy as np
 
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.parameters import BASIS, to_pseudo
+from robodyn_ros.robot.configuration import position_ranges
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import tip
 from robodyn_ros.settings import CheckedSettings, choice, setting
@@ -193,7 +194,7 @@ class PossibleBody:
 def _regressors(dynamics: CompiledDynamics) -> tuple[list[Array], Array]:
     """Poses at rest and accelerated, (2 · POSES) of (n,), and the bodies' regressors there, (2 · POSES, n, B, 10)."""
     robot, rng = dynamics.robot, np.random.default_rng(1)
-    lower, upper = np.clip(robot.lower, -np.pi, np.pi), np.clip(robot.upper, -np.pi, np.pi)
+    lower, upper = position_ranges(robot)
     still, states = np.zeros(robot.n), []
     for _ in range(POSES):
         q = rng.uniform(lower, upper)
