@@ -8,7 +8,7 @@
 // points, columns, degree, has efforts, when it begins from now on or NaN, joints (columns), then for each point its time and its rows; 3 hold; 4 parameters: how many
 // lines of changes.txt; 5 publishers of references; 6 reference interfaces (4 N), chained; 7 the life cycle, off and on;
 // 8 a pose of the tool: frame, position, orientation (x, y, z, w); 9 a twist of it; 10 a wrench of it; 11 tare; 12 speed of
-// trajectories; 13 as 2, and a hold at once. Frames are: 0 none, the links, then those of FRAMES.
+// trajectories; 13 as 2, and 14 as 1, and a hold at once. Frames are: 0 none, the links, then those of FRAMES.
 // The commands of each period are written to standard output, N numbers each, or 5 N in MIT mode. An update that fails is the
 // last, as by the controller_manager: the controller is deactivated, and the exit code is 7.
 // Options: "mit"; "clock": the nodes' clock is set in the middle of the history, twice; "unheard": nobody subscribes;
@@ -149,7 +149,7 @@ int main(int count, char ** options)
       controller->set_chained_mode(is_chained);
       if (controller->on_activate(state) != controller_interface::CallbackReturn::SUCCESS) return 6;
     }
-    if (what == 1) {
+    if (what == 1 || what == 14) {
       const bool has_velocity = history.number() != 0.0;
       const auto joints = history.numbers(N), q = history.numbers(N), qd = history.numbers(N), effort = history.numbers(N);
       auto message = std::make_shared<sensor_msgs::msg::JointState>();
@@ -182,7 +182,7 @@ int main(int count, char ** options)
       }
       node->subscription<trajectory_msgs::msg::JointTrajectory>().callback(message);
     }
-    if (what == 3 || what == 13) {
+    if (what == 3 || what > 12) {
       const auto answer = std::make_shared<std_srvs::srv::Trigger::Response>();
       node->services["~/hold"]->callback(nullptr, answer);
       if (!answer->success) return 10;

@@ -56,9 +56,23 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 PERIOD = 0.001
 PACKAGE = "some_arm_controllers"
 
-NOTHING, REFERENCE, TRAJECTORY, HOLD, CHANGE, PUBLISHERS, CHAINED, CYCLE, POSE, TWIST, WRENCH, TARE, SPEED, STOPPED = (
-    range(14)
-)
+(
+    NOTHING,
+    REFERENCE,
+    TRAJECTORY,
+    HOLD,
+    CHANGE,
+    PUBLISHERS,
+    CHAINED,
+    CYCLE,
+    POSE,
+    TWIST,
+    WRENCH,
+    TARE,
+    SPEED,
+    STOPPED,
+    HALTED,
+) = range(15)
 """What is asked of the arm before an update, as in exported_controller.cpp."""
 
 PRR = re.sub('effort="[^"]*"', 'effort="300"', arms.PRR)
@@ -541,11 +555,18 @@ def test_an_update_neither_allocates_nor_locks(prr: Exported) -> None:
 
 
 @needs_compiler
-def test_a_reference_of_no_joint_changes_nothing(prr: Exported) -> None:
+@pytest.mark.parametrize(
+    ("message", "problem"),
+    [
+        ([REFERENCE, 1, *np.zeros(12)], "reference refused: it needs names"),
+        ([TRAJECTORY, 1, 0, 1, 0, np.nan, 0.3], "trajectory refused: it names no joint"),
+    ],
+)
+def test_a_reference_of_no_joint_changes_nothing(prr: Exported, message: list[float], problem: str) -> None:
     asked: dict[int, list[float]] = {60: [TRAJECTORY, 1, 3, 3, 0, np.nan, 0, 1, 2, 0.3, 0.15, 0.1, 0.1, 0.0, 0.0, 0.0]}
     expected, *_ = history_of(prr, standing(400, asked))
-    efforts, said, code = history_of(prr, standing(400, asked | {200: [REFERENCE, 1, *np.zeros(12)]}))
-    assert code == 0 and "reference refused: it needs names" in said
+    efforts, said, code = history_of(prr, standing(400, asked | {200: message}))
+    assert code == 0 and problem in said
     np.testing.assert_array_equal(efforts, expected)
 
 
@@ -647,13 +668,17 @@ def test_a_trajectory_that_cannot_begin_at_its_start_time_is_reported(prr: Expor
 
 
 @needs_compiler
-def test_a_hold_counts_for_a_trajectory_that_came_just_before(prr: Exported) -> None:
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_hold_counts_for_a_trajectory_or_a_reference_that_came_just_before(prr: Exported, streamed: bool) -> None:
     """Both come before the next update, which stops first what it was following."""
     motion: list[float] = [1, 3, 3, 0, np.nan, 0, 1, 2, 0.3, *(STANDS + 0.05), 0.0, 0.0, 0.0]
+    if streamed:
+        motion = [1, 1, 1, 1, *(STANDS + 0.04), *np.zeros(6)]
+    moving, stopping = (REFERENCE, HALTED) if streamed else (TRAJECTORY, STOPPED)
     free = {f"constraints.joint{k}.trajectory": "0.0" for k in (1, 2, 3)} | {"following_tolerance": "0.0"}
     made = with_parameters(prr, plausibility="false", **free)
     still, moved, stopped = (
-        history_of(made, standing(300, {50: asked}))[0] for asked in ([HOLD], [TRAJECTORY, *motion], [STOPPED, *motion])
+        history_of(made, standing(300, {50: asked}))[0] for asked in ([HOLD], [moving, *motion], [stopping, *motion])
     )
     assert np.abs(moved - still).max() > 1.0
     np.testing.assert_array_equal(stopped, still)

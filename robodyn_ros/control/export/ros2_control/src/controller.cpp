@@ -560,6 +560,7 @@ controller_interface::return_type Controller::update_reference_from_subscribers(
     (void)used_trajectories_.put(back);
   }
   if (hold_.exchange(false)) {
+    forget_streams();  // what has come since the last update came before
     note(core_hold(core_, t));
   }
   if (used_trajectories_.has_room()) {

@@ -203,6 +203,9 @@ void Controller::on_trajectory(const JointTrajectory & message)
   if (points > MOST_POINTS) {
     return refuse("trajectory", "it has more than " + std::to_string(MOST_POINTS) + " points");
   }
+  if (message.joint_names.empty()) {
+    return refuse("trajectory", "it names no joint");
+  }
   std::vector<std::int64_t> joints;
   for (const std::string & name : message.joint_names) {
     const int joint = joint_of(name);
