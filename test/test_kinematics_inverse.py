@@ -197,13 +197,25 @@ def test_what_cannot_be_reached(prr: str) -> None:
     assert "converged" in ignored.reason
 
 
+def test_a_slide_beyond_its_limits_is_not_beyond_reach_where_they_are_ignored(prr: str) -> None:
+    """The elevator ends at 2.1 m: at 9 m the tool is outside the ball of the limits, and found from random starts."""
+    kinematics = Kinematics(rd.load_robot(prr))
+    high = kinematics.pose("tool", [9.0, 0.5, 0.4])
+    for limits, outcome in (("clamp", "beyond_reach"), ("ignore", "converged")):
+        inverse = InverseKinematics(kinematics, "tool", InverseSettings(limits=limits))
+        assert inverse.solve(high, task=Task.planar()).outcome == outcome
+    impossible = se3.motion(np.diag([1.0, -1.0, -1.0]), high[:3, 3] + [0.0, 0.0, 0.3])
+    found = InverseKinematics(kinematics, "tool", InverseSettings(limits="ignore", starts=3)).solve(impossible)
+    assert (found.outcome, found.starts) == ("not_found", 3), found.reason
+
+
 def test_the_ball_holds_the_whole_workspace() -> None:
     """For trees, mimic joints and prismatic joints too."""
     for text in (*awkward().values(), *(random_robot(seed, 5, mimic=0.3) for seed in range(10))):
         robot = rd.load_robot(text)
         kinematics = Kinematics(robot, compiled=False)
         for link in robot.links:
-            ball = reach(robot, kinematics.tree, link)
+            ball = reach(kinematics.tree, link, robot.lower, robot.upper)
             points = kinematics.pose(link.name, random_positions(robot, 50))[:, :3, 3]
             assert np.linalg.norm(points - ball.center, axis=1).max() <= ball.radius + 1e-12
 

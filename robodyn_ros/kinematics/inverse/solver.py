@@ -40,7 +40,7 @@ from robodyn_ros.kinematics.forward import Kinematics, geometric_jacobian, place
 from robodyn_ros.kinematics.inverse.task import NullSpaceObjective, Task, centred
 from robodyn_ros.kinematics.se3 import as_pose, from_pose
 from robodyn_ros.kinematics.tree import Tree, geometry
-from robodyn_ros.robot import Link, Pose, Robot
+from robodyn_ros.robot import Link, Pose
 from robodyn_ros.robot.configuration import ConfigurationSpace, random_positions
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import CheckedSettings, choice, setting, whole
@@ -100,10 +100,16 @@ class Reach(NamedTuple):
         return float(np.linalg.norm(directions @ (position - self.center))) - self.radius
 
 
-def reach(robot: Robot, tree: Tree, link: Link) -> Reach:
+def reach(tree: Tree, link: Link, lower: Array, upper: Array) -> Reach:
     """Return the ball about the first joint whose radius is the sum of the lengths of all segments.
 
-    Each prismatic one counts at its longest. No point outside is reachable; a point inside may be.
+    Each prismatic one counts at its longest. No point outside is reachable within the limits; a point inside may be.
+
+    Args:
+        tree: the arm.
+        link: the link.
+        lower: position limits (n,) in [rad] or [m], -inf where there is none.
+        upper: likewise, inf where there is none.
     """
     chain = tree.chain(link.body)
     if not chain:
@@ -112,9 +118,11 @@ def reach(robot: Robot, tree: Tree, link: Link) -> Reach:
     for place, node in enumerate(chain):
         offset = node.offset if place else np.zeros(3)
         if node.prismatic:
-            limits = (robot.lower[node.body.coordinate], robot.upper[node.body.coordinate])
-            ends = [offset + node.rotation[:, 2] * (node.body.ratio * q + node.body.offset) for q in limits]
-            radius += max(float(np.linalg.norm(end)) if np.isfinite(end).all() else np.inf for end in ends)
+            limits = np.array([lower[node.body.coordinate], upper[node.body.coordinate]])
+            if not np.isfinite(limits).all():
+                return Reach(tree.base @ chain[0].offset, np.inf)
+            ends = offset + np.outer(node.body.ratio * limits + node.body.offset, node.rotation[:, 2])
+            radius += float(np.linalg.norm(ends, axis=1).max())
         else:
             radius += float(np.linalg.norm(offset))
     return Reach(tree.base @ chain[0].offset, radius)
@@ -160,9 +168,11 @@ class InverseKinematics:
         self.settings = settings or InverseSettings()
         self._step = build_step(kinematics.tree, found, kinematics.compiled)
         self._space = ConfigurationSpace(self.robot)
-        self._reach = reach(self.robot, kinematics.tree, found)
         self._kinematics, self._link = kinematics, found
         self._lower, self._upper = self.robot.lower, self.robot.upper
+        self._reach = reach(kinematics.tree, found, self._lower, self._upper)
+        none = np.full(self.robot.n, np.inf)
+        self._reach_without_limits = reach(kinematics.tree, found, -none, none)
         self._middle = np.clip([joint.middle for joint in self.robot.joints], self._lower, self._upper)
         self._whole = Task.pose()
 
@@ -194,8 +204,9 @@ class InverseKinematics:
         if start is not None:
             first = finite_state("start", start, self.robot.n)
         self._aim(matrix, task)
-        excess = self._reach.excess(matrix[:3, 3], task.directions(matrix[:3, :3])[task.weights[:3] > 0.0])
         settings = self.settings
+        ball = self._reach_without_limits if settings.limits == "ignore" else self._reach
+        excess = ball.excess(matrix[:3, 3], task.directions(matrix[:3, :3])[task.weights[:3] > 0.0])
         if excess > settings.position_tolerance:
             settings = replace(settings, starts=1)
         best, tried, steps = self._search(first, settings, objective)
@@ -208,7 +219,7 @@ class InverseKinematics:
         else:
             outcome = "not_found"
         q = self._space.nearest_turn(first, best.q)
-        reason = _reason(outcome, best, tried, excess, self._reach.radius)
+        reason = _reason(outcome, best, tried, excess, ball.radius)
         return InverseSolution(q, best.arrived, outcome, reason, best.position_error, best.rotation_error, steps, tried)
 
     def _aim(self, matrix: Array, task: Task) -> None:
