@@ -4,6 +4,7 @@
 """A robot with joints locked, against Pinocchio's ``buildReducedModel`` and the whole arm's own equations."""
 
 import re
+import sys
 
 import arms
 import numpy as np
@@ -134,11 +135,13 @@ def test_the_middle_of_the_range():
         arms.link("wheel", 0.1, (0, 0, 0), (1e-5, 0, 0, 1e-5, 0, 1e-5)),
         arms.joint("lift", "revolute", "base", "arm", (0, 1, 0)),
         arms.joint("grip", "prismatic", "arm", "finger", (0, 1, 0), limit=(0.01, 0.05, 1, 1)),
+        arms.link("hook", 0.1, (0, 0, 0), (1e-5, 0, 0, 1e-5, 0, 1e-5)),
         arms.joint("roll", "continuous", "arm", "wheel", (0, 1, 0), limit=None),
+        arms.joint("hang", "prismatic", "arm", "hook", (0, 0, 1), limit=(0.02, sys.float_info.max, 1, 1)),
     )
     joints = LockedJoints(rd.load_robot(urdf), ["lift"])
-    assert joints.names == ("grip", "roll")
-    np.testing.assert_allclose(joints.middle, [0.03, 0.0], rtol=1e-15)
+    assert joints.names == ("grip", "roll", "hang")
+    np.testing.assert_allclose(joints.middle, [0.03, 0.0, 0.02], rtol=1e-15)  # within its one limit
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,9 @@ class LockedJoints:
 
     @cached_property
     def middle(self) -> Array:
-        """The middle of each locked joint's range, or 0 where it has none, (k,) in [rad] or [m]."""
+        """The middle of each locked joint's range, or the position nearest to 0 where a limit is missing, (k,) in [rad]
+        or [m].
+        """
         return read_only([self._joints[name].middle for name in self.names])
 
     def robot(self, positions: ArrayLike) -> Robot:

@@ -153,8 +153,9 @@ class Joint(Summarised):
 
     @property
     def middle(self) -> float:
-        """The middle of its range, or 0 where it has none [x]."""
-        return 0.5 * self.lower + 0.5 * self.upper if np.isfinite([self.lower, self.upper]).all() else 0.0
+        """The middle of its range, or the position nearest to 0 where a limit is missing [x]."""
+        has_both = np.isfinite([self.lower, self.upper]).all()
+        return 0.5 * self.lower + 0.5 * self.upper if has_both else min(max(0.0, self.lower), self.upper)
 
     @property
     def is_prismatic(self) -> bool:

@@ -173,7 +173,7 @@ class InverseKinematics:
         self._reach = reach(kinematics.tree, found, self._lower, self._upper)
         none = np.full(self.robot.n, np.inf)
         self._reach_without_limits = reach(kinematics.tree, found, -none, none)
-        self._middle = np.clip([joint.middle for joint in self.robot.joints], self._lower, self._upper)
+        self._middle = np.array([joint.middle for joint in self.robot.joints])
         self._whole = Task.pose()
 
     def __reduce__(self) -> tuple[Any, ...]:
