@@ -18,6 +18,7 @@ from scipy.optimize import minimize
 import robodyn_ros as rd
 from robodyn_ros.cli import view
 from robodyn_ros.cli.main import main
+from robodyn_ros.dynamics.parameters import parameters_of
 from robodyn_ros.errors import RobotDescriptionError, RobotDescriptionWarning
 from robodyn_ros.robot import load_robot, reload_robot
 from robodyn_ros.robot.robot import Inertial
@@ -114,6 +115,15 @@ def test_a_negative_mass_becomes_none() -> None:
             load_robot(arm(upper=RIGHT).replace('mass value="1.5"', 'mass value="-1.5"'), accept=["repaired_inertia"]).n
             == 2
         )
+
+
+@pytest.mark.parametrize("masses", [(1.0, 0.4), (-1.0, 0.4), (-0.3, 0.0), (0.0, 0.0)])
+def test_welded_bodies_have_the_sum_of_their_parameters(masses: tuple[float, float]) -> None:
+    """Mass, first moment and inertia about the origin add up, whatever the sign of the mass that was accepted."""
+    places = np.array([(0.2, -0.1, 0.3), (0.1, 0.5, -0.4)])
+    parts = [Inertial(mass, place, matrix(RIGHT)) for mass, place in zip(masses, places, strict=True)]
+    whole = parameters_of(Inertial.combined(parts))
+    assert_allclose(whole, sum(map(parameters_of, parts)), rtol=1e-14, atol=1e-16)
 
 
 def test_the_repaired_text_is_that_of_the_repaired_arm() -> None:

@@ -49,7 +49,7 @@ class Inertial:
             return parts[0]
         mass = sum(part.mass for part in parts)
         moment = sum((part.mass * part.com for part in parts), np.zeros(3))
-        com = moment / mass if mass > 0.0 else moment
+        com = moment / (mass or 1.0)
         inertia = np.zeros((3, 3))
         for part in parts:
             d = part.com - com
