@@ -141,6 +141,19 @@ def test_what_mujoco_has_not_is_refused():
         MuJoCoPlant(mimic)
 
 
+def test_attributes_that_the_urdf_leaves_out():
+    """Those of an inertia and an axis are 0 and along x, as in the equations; a shape without size is an error."""
+    pendulum = """<robot name="p"><link name="base"/><link name="arm"><inertial>
+        <origin xyz="0 0.1 -0.2"/><mass value="1.5"/><inertia ixx="0.02" iyy="0.03" izz="0.04"/></inertial>
+        <collision><geometry><box/></geometry></collision></link>
+        <joint name="turn" type="continuous"><parent link="base"/><child link="arm"/><axis/></joint></robot>"""
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(pendulum))
+    state = np.array([[0.3], [0.7], [-0.2]])
+    np.testing.assert_allclose(MuJoCoModel(dynamics).inverse(*state), dynamics.inverse(*state), rtol=1e-12)
+    with pytest.raises(ConfigurationError, match=r"MuJoCo cannot take this arm: .*'size'"):
+        MuJoCoModel(dynamics, contact=True)
+
+
 def test_the_state_before_a_step_that_fails_stays():
     """Of many steps too, and the message is about this one."""
     dynamics = rd.create_dynamics("rnea", rd.load_robot(arms.slider((-1e9, 1e9, 1.0, 1.0))))

@@ -36,7 +36,7 @@ from robodyn_ros.dynamics.parameters import parameters_of, standard_parameters, 
 from robodyn_ros.errors import ConfigurationError, InputError, need
 from robodyn_ros.robot import Link, Robot
 from robodyn_ros.robot.description import read_document
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot.pose import MOMENTS, Array
 from robodyn_ros.settings import CheckedSettings, setting, whole
 from robodyn_ros.simulation.plant.base import PlantBase, PlantSettings, unstable
 from robodyn_ros.simulation.plant.joint_effects import FASTEST, FrictionSettings, StopSettings, is_stiff
@@ -44,6 +44,9 @@ from robodyn_ros.simulation.plant.native import Plant
 
 KEPT = {"link": {"inertial", "collision"}, "joint": {"origin", "parent", "child", "axis", "limit"}}
 """Elements of the URDF that MuJoCo reads. Friction and mimicking joints have another meaning there."""
+
+DEFAULTS = {"inertia": dict.fromkeys(MOMENTS, "0"), "axis": {"xyz": "1 0 0"}}
+"""Attributes that MuJoCo requires and this package does not."""
 
 SOLID = {"box", "capsule", "cylinder", "sphere"}
 """Shapes of collision bodies that need no mesh file."""
@@ -213,10 +216,10 @@ class MuJoCoModel:
             massless = {link.name for link in robot.links if link.inertial is not None and link.inertial.mass == 0.0}
             return read(reduced(robot.urdf, contact)).compile(), massless  # of which MuJoCo drops the inertia
         altered = {link.name for link in robot.links if not _fits(link)}
-        spec = read(reduced(robot.urdf, contact, altered))
-        for name, value in LEAST.items():
-            setattr(spec.compiler, name, value)
         try:
+            spec = read(reduced(robot.urdf, contact, altered))
+            for name, value in LEAST.items():
+                setattr(spec.compiler, name, value)
             return spec.compile(), altered
         except ValueError as cause:
             raise ConfigurationError(f"MuJoCo cannot take this arm: {cause}") from cause
@@ -291,6 +294,9 @@ def reduced(urdf: str, contact: bool, massless: Container[str] = ()) -> str:
             heavy = child.tag != "inertial" or element.get("name") not in massless
             if child.tag not in KEPT.get(element.tag, ()) or not (solid and heavy):
                 element.remove(child)
+    for tag, given in DEFAULTS.items():
+        for element in root.iter(tag):
+            element.attrib = given | element.attrib
     return ET.tostring(root, encoding="unicode")
 
 
