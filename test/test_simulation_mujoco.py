@@ -4,6 +4,7 @@
 """The plant in MuJoCo: the same arm, the same limits and friction, contact; and the native plant beside it."""
 
 import itertools
+import re
 import sys
 from pathlib import Path
 
@@ -176,10 +177,11 @@ def test_without_mujoco(monkeypatch):
 
 def test_validation_agrees():
     config = ValidationSettings(states=20, motions=1, duration=0.5)
+    beyond = re.sub('lower="[^"]*" upper="[^"]*"', 'lower="4" upper="6"', (URDF / "rr.urdf").read_text(), count=1)
     tilted = arms.awkward()["tilted"]
     foot = arms.link("foot", 0.0, None, (5e-7, 0, 0, 8e-7, 0, 6e-7)), arms.joint("weld", "fixed", "c", "foot")
     footed = tilted.replace("</robot>", f"{''.join(foot)}</robot>")  # of the robot bolt; MuJoCo drops its inertia
-    for arm in (URDF / "prr.urdf", tilted, footed, arms.awkward()["welded"]):
+    for arm in (URDF / "prr.urdf", tilted, footed, arms.awkward()["welded"], beyond):
         counted = itertools.count()
         found = validate(rd.create_dynamics("lagrangian", rd.load_robot(arm)), config, counted.__next__)
         assert len(found) == 5 and next(counted) == 21

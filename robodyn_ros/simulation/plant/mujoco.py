@@ -63,7 +63,7 @@ CLEAR = 0.7
 """Part of a joint's range that poses are sampled from, so that motions between them keep away from the stops."""
 
 TURN = np.pi
-"""Bound of the sampled positions where a joint has no limit [rad] or [m]."""
+"""Positions are sampled within ± this, or at most twice as far from a limit that is beyond [rad] or [m]."""
 
 FREQUENCY = 10.0
 """Natural frequency of the position error under computed torque [rad/s], critically damped."""
@@ -421,7 +421,7 @@ def _motion(dynamics: Dynamics, settings: ValidationSettings, rng: np.random.Gen
 
 
 def _pose(robot: Robot, rng: np.random.Generator) -> Array:
-    lower, upper = np.maximum(robot.lower, -TURN), np.minimum(robot.upper, TURN)
-    lower, upper = np.minimum(lower, robot.upper), np.maximum(upper, robot.lower)
+    lower = np.maximum(robot.lower, np.minimum(-TURN, robot.upper - 2.0 * TURN))
+    upper = np.minimum(robot.upper, np.maximum(TURN, robot.lower + 2.0 * TURN))
     margin = 0.5 * (1.0 - CLEAR) * (upper - lower)
     return rng.uniform(lower + margin, upper - margin)
