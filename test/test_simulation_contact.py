@@ -142,6 +142,22 @@ def test_a_push_acts_by_the_jacobian(name: str) -> None:
     assert not shown.outside.active
 
 
+def test_pushes_on_links_that_are_fixed_together_add_up() -> None:
+    """A push replaces the one on its own link alone."""
+    robot = rd.load_robot(URDF / "prr.urdf")
+    kinematics, shown, q = rd.Kinematics(robot, compiled=False), plant(robot), np.array([0.5, 0.7, -0.4])
+    links, forces = robot.bodies[-1].links[-2:], np.array([(3.0, -7.0, 4.0), (1.0, 2.0, -5.0)])
+    shown.outside.push(links[0], (50.0, 0.0, 0.0))
+    expected = np.zeros(robot.n)
+    for link, force in zip(links, forces, strict=True):
+        shown.outside.push(link, force)
+        expected += kinematics.jacobian(link, q)[:3].T @ kinematics.pose(link, q)[:3, :3] @ force
+    assert_allclose(shown.outside.efforts(q, np.zeros(robot.n)), expected, atol=1e-12)
+    shown.outside.release()
+    shown.outside.push(links[1], (0.0, 0.0, 0.0))
+    assert not shown.outside.active
+
+
 def test_walls_in_c_and_in_python_are_the_same() -> None:
     robot = rd.load_robot(URDF / "prr.urdf")
     kinematics = rd.Kinematics(robot, compiled=False)

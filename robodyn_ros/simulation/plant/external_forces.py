@@ -161,11 +161,12 @@ class ExternalForces(Uncopied):
         ]
         wrenches = 6 * len(robot.bodies)
         self._parameters = np.concatenate([np.zeros(wrenches), *(_numbers(contact) for contact in contacts)])
-        self._wrenches = self._parameters[:wrenches].reshape(-1, 6)
+        self._wrenches = self._parameters[:wrenches].reshape(-1, 6)  # of the bodies
+        self._pushes: dict[str, Array] = {}  # link → wrench in the axes of its body, about the body's origin
         self.active = bool(contacts)
 
     def push(self, link: str, force: ArrayLike, torque: ArrayLike = ORIGIN, point: ArrayLike = ORIGIN) -> None:
-        """Apply a wrench to a link from now on, in place of the previous one.
+        """Apply a wrench to a link from now on, in place of the previous one on this link.
 
         Args:
             link: its name.
@@ -181,7 +182,9 @@ class ExternalForces(Uncopied):
         f, m, r = (finite_array(n, v, (3,)) for n, v in (("force", force), ("torque", torque), ("point", point)))
         turn, place = found.pose.rotation, found.pose.rotation @ r + found.pose.translation
         _ = self._compiled  # else the plant could not apply it
-        self._wrenches[found.body] = np.concatenate([turn @ f, turn @ m + np.cross(place, turn @ f)])
+        self._pushes[link] = np.concatenate([turn @ f, turn @ m + np.cross(place, turn @ f)])
+        body = self._robot.bodies[found.body]
+        self._wrenches[found.body] = sum(self._pushes[name] for name in body.links if name in self._pushes)
         self._update()
 
     def prepare(self) -> None:
@@ -191,6 +194,7 @@ class ExternalForces(Uncopied):
 
     def release(self) -> None:
         """End all wrenches."""
+        self._pushes.clear()
         if self._wrenches.any():
             self._wrenches[:] = 0.0
             self._update()
