@@ -51,6 +51,17 @@ def test_a_straight_way_against_a_search_on_a_fine_grid(arm):
     assert found.duration == pytest.approx(duration, rel=5e-3)
 
 
+@pytest.mark.parametrize("limits", [{}, {"jerk": 1e3}])
+def test_a_via_point_where_the_motion_began_is_passed_later(arm, limits):
+    """It is checked where it is passed, not at the start: the arm does not rest there. A stop twice in a row is one."""
+    limits = MotionLimits.of(arm.robot, acceleration=60.0, **limits)
+    first, there, goal = np.array([[1.0, 0.3, -0.2], [0.8, -0.5, 0.5], [0.9, -0.1, 0.3]])
+    found = plan(Problem(arm, first, JointGoal(goal), via=(*passing(there), JointGoal(first)), limits=limits))
+    assert not found.solved and "via point 2: velocity" in found.reason
+    vias = JointGoal(first), *passing(there, there, first)
+    solved(plan, Problem(arm, first, JointGoal(goal), via=vias, limits=limits))
+
+
 def test_friction_and_payload_take_their_share(arm):
     loaded = {"payload": rd.Payload("tool", 2.0), "viscous": [5.0, 0.5, 0.2], "coulomb": [8.0, 1.0, 0.3]}
     dynamics = rd.create_dynamics("rnea", arm.robot, **loaded)

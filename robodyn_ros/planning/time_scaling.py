@@ -116,11 +116,16 @@ def spline(stops: tuple[Array, ...]) -> Any:
     interpolation, Computer-Aided Design 21 (1989)).
     """
     toppra = _toppra()
-    apart = [stops[0], *(b for a, b in itertools.pairwise(stops) if np.abs(b - a).max() > 1e-9)]
+    apart = [stops[0], *(b for a, b in itertools.pairwise(stops) if _apart(a, b))]
     if len(apart) < 2:
         raise InputError("goal", "is the present position of the arm", stops[-1])
     knots = np.concatenate(([0.0], np.cumsum(np.sqrt(np.linalg.norm(np.diff(apart, axis=0), axis=1)))))
     return toppra.SplineInterpolator(knots / knots[-1], np.array(apart))
+
+
+def _apart(a: Array, b: Array) -> bool:
+    """True if two stops are not at the same positions."""
+    return bool(np.abs(b - a).max() > 1e-9)
 
 
 class SpeedProfile(NamedTuple):
@@ -156,7 +161,7 @@ class SpeedProfile(NamedTuple):
         q: Array = np.tensordot(np.repeat(weights, 2) / 4.0, np.array(halves), 1)
         (before, slow), (after, fast) = self.at(path, times - half), self.at(path, times + half)
         qd, qdd = (after - before) / (2.0 * half), (fast - slow) / (2.0 * half)
-        return _motion(problem, times - times[0], q, qd, qdd)
+        return _motion(problem, np.interp(self.knots, self.s, grid) + half, times - times[0], q, qd, qdd)
 
 
 class SmoothProfile(NamedTuple):
@@ -177,7 +182,8 @@ class SmoothProfile(NamedTuple):
         s = self.s[piece] + u * (v + u * (a / 2.0 + u * sddd / 6.0))
         sd, sdd = (v + u * (a + u * sddd / 2.0))[:, np.newaxis], (a + u * sddd)[:, np.newaxis]
         s = np.clip(s, self.s[0], self.s[-1])  # rounding
-        return _motion(problem, times, path(s), path(s, 1) * sd, path(s, 1) * sdd + path(s, 2) * sd**2)
+        arrivals = np.interp(np.asarray(path.waypoints[0]), self.s, self.times)
+        return _motion(problem, arrivals, times, path(s), path(s, 1) * sd, path(s, 1) * sdd + path(s, 2) * sd**2)
 
 
 def profile_of(problem: Problem, path: Any, grid: int, ratio: float) -> SpeedProfile | SmoothProfile | None:
@@ -318,13 +324,19 @@ def _toppra() -> Any:
     return [need(name, "time scaling needs toppra", "robodyn_ros[planning]") for name in names][-1]
 
 
-def _motion(problem: Problem, times: Array, q: Array, qd: Array, qdd: Array) -> tuple[Trajectory, list[int]]:
-    """The trajectory through points, at rest at both ends, and the indices of its points at the stops."""
+def _motion(
+    problem: Problem, arrivals: Array, times: Array, q: Array, qd: Array, qdd: Array
+) -> tuple[Trajectory, list[int]]:
+    """The trajectory through points, at rest at both ends, and the indices of its points at the stops after the first.
+
+    ``arrivals`` are the times at the knots of the path [s]; a stop where the one before is has no knot of its own.
+    """
     q[0], q[-1] = problem.stops[0], problem.stops[-1]
     qd[[0, -1]] = qdd[[0, -1]] = 0.0
     trajectory = Trajectory(times, q, qd, qdd, problem.model.efforts(q, qd, qdd))
-    stops = [int(np.argmin(np.abs(q - stop).max(axis=1))) for stop in problem.stops[1:-1]]
-    return trajectory, [*stops, len(times) - 1]
+    knots = np.cumsum([_apart(a, b) for a, b in itertools.pairwise(problem.stops)])
+    arrivals[[0, -1]] = times[[0, -1]]
+    return trajectory, [int(np.argmin(np.abs(times - arrival))) for arrival in arrivals[knots]]
 
 
 def _no_profile(problem: Problem, path: Any) -> tuple[str, Violation]:
