@@ -70,27 +70,6 @@ def test_the_prr_arm_has_its_real_numbers() -> None:
     assert arm.link("tool").pose.translation.tolist() == [0.0, 0.0, 0.343]
 
 
-POSES = {
-    "HOME": (0, 0, 0),
-    "PICK": (0, -1.83, -0.12),
-    "CLIMB": (0, -1.83, 2),
-    "STATION": (0, -1, 0),
-    "PROCESSOR": (0, 1.2, 0),
-    "ALGAE": (0, 1.43, 0),
-    "L1": (0, -0.95, -0.5),
-    "high": (1.7, 0.6, -0.4),
-}
-
-
-@pytest.mark.parametrize("pose", POSES)
-def test_the_tip_of_the_prr_arm_follows_the_reference(pose: str) -> None:
-    q1, q2, q3 = POSES[pose]
-    tip = screws(load_robot(URDF / "prr.urdf"), "tool").pose(POSES[pose])
-    reach_x, height = 0.5 * np.sin(q2) + 0.343 * np.sin(q2 + q3), q1 + 0.5 * np.cos(q2) + 0.343 * np.cos(q2 + q3)
-    assert_allclose(tip[:3, 3], [reach_x, 0, height], rtol=1e-10, atol=1e-12)
-    assert_allclose(np.arctan2(tip[0, 2], tip[2, 2]), q2 + q3, rtol=1e-10, atol=1e-12)
-
-
 def test_the_lessons_arm_lies_level_and_rises() -> None:
     found, q = screws(load_robot(lesson_arm()), "tool"), np.deg2rad([45.0, 30.0])
     assert_allclose(found.home[:3, 3], [0.9, 0, 0], atol=1e-15)

@@ -10,7 +10,6 @@ import arms
 import numpy as np
 import pinocchio
 import pytest
-from industrial import urdfs
 from truth import Pinocchio
 
 import robodyn_ros as rd
@@ -20,7 +19,6 @@ from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.robot.reduction import LockedJoints, chosen_joints
 
 GRAVITY = (1.1, -0.7, -9.81)
-PANDA = "panda" in urdfs()
 
 
 def drawn(seed, mimic):
@@ -42,20 +40,15 @@ def motion(dynamics, q, qd, qdd):
     return dynamics.mass_matrix(q), dynamics.gravity(q), dynamics.inverse(q, qd, qdd)
 
 
-def pinocchios(whole, locked):
-    """Pinocchio's own model with joints locked at positions."""
-    at = pinocchio.neutral(whole)
-    for name, position in locked.items():
-        at[whole.joints[whole.getJointId(name)].idx_q] = position
-    return pinocchio.buildReducedModel(whole, [whole.getJointId(name) for name in locked], at)
-
-
 @pytest.mark.parametrize("seed", range(8))
 def test_it_is_pinocchios_reduced_model(seed):
     robot, locked, rng = drawn(seed, mimic=0.0)
     whole = pinocchio.buildModelFromXML(robot.urdf)
     whole.gravity.linear = np.array(GRAVITY)
-    model = pinocchios(whole, locked)
+    at = pinocchio.neutral(whole)
+    for name, position in locked.items():
+        at[whole.joints[whole.getJointId(name)].idx_q] = position
+    model = pinocchio.buildReducedModel(whole, [whole.getJointId(name) for name in locked], at)
     data, left = model.createData(), robot.reduced(locked=locked)
     order = [model.joints[model.getJointId(name)].idx_v for name in left.joint_names]
     assert sorted(order) == list(range(left.n)) and left.n == robot.n - len(locked)
@@ -182,17 +175,3 @@ def test_nothing_locked_is_the_same_robot(prr):
     robot = rd.load_robot(prr)
     same = robot.reduced(locked={})
     assert same.urdf == robot.urdf and same.joint_names == robot.joint_names
-
-
-@pytest.mark.skipif(not PANDA, reason="example-robot-data is not installed")
-def test_the_panda_without_its_fingers():
-    robot = rd.load_robot(urdfs()["panda"])
-    fingers = {name: 0.03 for name in robot.joint_names if "finger" in name}
-    left = robot.reduced(locked=fingers)
-    assert left.n == 7
-    whole = pinocchio.buildModelFromUrdf(str(urdfs()["panda"]))
-    model = pinocchios(whole, {name: 0.03 for name in whole.names if "finger" in name})
-    q = np.array([0.3, -0.4, 0.2, -1.9, 0.1, 1.7, 0.5])
-    expected = pinocchio.computeGeneralizedGravity(model, model.createData(), q)
-    found = rd.create_dynamics("rnea", left, compiled=False).gravity(q)
-    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-12 * np.abs(expected).max())

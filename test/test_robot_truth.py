@@ -1,10 +1,8 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The same URDF text read by Pinocchio and MuJoCo gives the same tree, bodies and limits."""
+"""The same URDF text read by Pinocchio gives the same tree, bodies and limits."""
 
-import mujoco
-import numpy as np
 import pinocchio
 import pytest
 from arms import awkward, random_robot
@@ -34,20 +32,3 @@ def test_pinocchio_reads_the_same_tree(name: str) -> None:
         assert (arm.lower[i], arm.upper[i]) == (model.lowerPositionLimit[v], model.upperPositionLimit[v])
         assert (arm.velocity_limit[i], arm.effort_limit[i]) == (model.upperVelocityLimit[v], model.upperEffortLimit[v])
         assert (arm.joints[i].damping, arm.joints[i].friction) == (model.damping[v], model.upperDryFrictionLimit[v])
-
-
-@pytest.mark.parametrize("name", [name for name in MANY if name not in ("omitted", "mimic")])
-def test_mujoco_weighs_the_same_bodies(name: str) -> None:
-    """Without "omitted", since MuJoCo takes no massless link, and "mimic", which it makes a soft constraint."""
-    arm, model = load_robot(MANY[name]), mujoco.MjModel.from_xml_string(MANY[name])
-    assert model.nv == arm.n
-    for body in arm.bodies:
-        # Each moving body belongs to the joint of its name; MuJoCo gives its inertia on principal axes.
-        index = model.jnt(body.joint.name).bodyid[0]
-        rotation = np.zeros(9)
-        mujoco.mju_quat2Mat(rotation, model.body_iquat[index])
-        inertia = rotation.reshape(3, 3) @ np.diag(model.body_inertia[index]) @ rotation.reshape(3, 3).T
-        assert_allclose(body.inertial.mass, model.body_mass[index], rtol=1e-10)
-        assert_allclose(body.inertial.com, model.body_ipos[index], rtol=1e-8, atol=1e-9)
-        assert_allclose(body.inertial.inertia, inertia, rtol=1e-7, atol=1e-8)
-        assert_allclose(body.joint.axis, model.jnt(body.joint.name).axis, rtol=1e-10, atol=1e-12)

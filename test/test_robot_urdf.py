@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from arms import BODY, OURS, URDF, awkward, joint, link, mechanism, robot
+from arms import BODY, URDF, awkward, joint, link, mechanism, robot
 from numpy.testing import assert_allclose
 
 from robodyn_ros.errors import InputError
@@ -233,10 +233,6 @@ def test_a_summary_has_the_mass_that_each_joint_moves_alone() -> None:
         "5.25 kg",
         "2.5 kg",
     ]
-
-
-def test_a_name_is_that_of_an_arm_of_the_package() -> None:
-    assert load_robot("prr").urdf == OURS["prr"]
 
 
 def test_a_folder_does_not_hide_the_arm_of_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
