@@ -161,15 +161,6 @@ def test_weights_decide_what_gives_way() -> None:
     assert heavy.rotation_error > light.rotation_error
 
 
-def test_a_target_of_the_position_alone_leaves_every_orientation(prr: str) -> None:
-    kinematics = Kinematics(rd.load_robot(prr))
-    inverse = InverseKinematics(kinematics, "tool", InverseSettings(starts=5))
-    place = kinematics.pose("tool", [1.0, 0.5, 0.4])[:3, 3]
-    for axis in np.eye(3):
-        found = inverse.solve(se3.motion(so3.exp(0.7 * axis), place), [0.9, 0.6, 0.2], Task.position())
-        assert found.converged, found.reason
-
-
 def test_what_cannot_be_reached(prr: str) -> None:
     robot = rd.load_robot(prr)
     kinematics = Kinematics(robot)

@@ -1,11 +1,10 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The mechanisms of urdf/ and of the reference: numbers, limits, and where their tips are."""
+"""The mechanisms of urdf/: numbers and limits."""
 
 import numpy as np
 import pytest
-from arms import URDF, lesson_arm
 from numpy.testing import assert_allclose
 
 from robodyn_ros.kinematics.screws import screws
@@ -22,20 +21,10 @@ from robodyn_ros.robot import Robot, load_robot
     ],
 )
 def test_the_four_mechanisms(name: str, joints: tuple[str, ...]) -> None:
-    path = URDF / f"{name}.urdf"
-    arm = load_robot(path)
+    arm = load_robot(name)
     assert (arm.name, arm.joint_names) == (name, joints)
     for limit in (arm.lower, arm.upper, arm.velocity_limit, arm.effort_limit):
         assert np.isfinite(limit).all()
-    import pinocchio
-
-    model = pinocchio.buildModelFromUrdf(str(path))
-    assert list(model.names)[1:] == list(joints)
-    assert_allclose(model.upperEffortLimit, arm.effort_limit, rtol=0)
-    assert_allclose(model.upperVelocityLimit, arm.velocity_limit, rtol=0)
-    import mujoco
-
-    assert mujoco.MjModel.from_xml_path(str(path)).nv == arm.n
     # Everything points straight up at 0, along the axis that gravity pulls at: an equilibrium of the revolute joints.
     for found in arm.joints:
         assert found.axis.tolist() == ([0, 0, 1] if found.is_prismatic else [0, 1, 0])
@@ -58,7 +47,7 @@ def reach(arm: Robot, joint_index: int, body_index: int) -> float:
 
 
 def test_the_prr_arm_has_its_real_numbers() -> None:
-    arm = load_robot(URDF / "prr.urdf")
+    arm = load_robot("prr")
     assert arm.lower.tolist() == [0.0, -2.0, -1.5]
     assert arm.upper.tolist() == [2.1, 2.0, 2.1]
     assert arm.velocity_limit.tolist() == [2.0, 12.0, 8.0]
@@ -68,10 +57,3 @@ def test_the_prr_arm_has_its_real_numbers() -> None:
     assert_allclose(moments, [0.5**2 / 12, 6 * 0.343**2 / 12], rtol=1e-10)
     assert arm.bodies[2].placement.translation.tolist() == [0.0, 0.0, 0.5]
     assert arm.link("tool").pose.translation.tolist() == [0.0, 0.0, 0.343]
-
-
-def test_the_lessons_arm_lies_level_and_rises() -> None:
-    found, q = screws(load_robot(lesson_arm()), "tool"), np.deg2rad([45.0, 30.0])
-    assert_allclose(found.home[:3, 3], [0.9, 0, 0], atol=1e-15)
-    expected = [0.5 * np.cos(q[0]) + 0.4 * np.cos(q.sum()), 0, 0.5 * np.sin(q[0]) + 0.4 * np.sin(q.sum())]
-    assert_allclose(found.pose(q)[:3, 3], expected, rtol=1e-10, atol=1e-15)

@@ -13,7 +13,7 @@ import robodyn_ros as rd
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import InputError, NotReadyError
 from robodyn_ros.planning.collocation.program import Mesh, NonlinearProgram
-from robodyn_ros.planning.collocation.scheme import SCHEMES, Columns, make_scheme
+from robodyn_ros.planning.collocation.scheme import SCHEMES, Columns
 from robodyn_ros.planning.cost import Effort, MinimumTime, Point, Smoothness, Tracking, read_cost
 from robodyn_ros.planning.obstacles import Clearance, box, capsules, read_obstacles, sphere
 from robodyn_ros.planning.plan import Plan, Violation
@@ -75,7 +75,7 @@ def test_the_reference_of_a_cost_follows_a_trajectory():
 @pytest.mark.parametrize("name", SCHEMES)
 def test_the_schemes_integrate_polynomials_of_their_degree_exactly(name):
     """q̈ linear or quadratic; q and q̇ from NumPy's integrals of it. One degree more is not exact."""
-    chosen, rng = make_scheme(name), np.random.default_rng(1)
+    chosen, rng = SCHEMES[name](), np.random.default_rng(1)
     steps = np.array([0.2, 0.35, 0.1])
     times = chosen.times(steps)
 
@@ -107,7 +107,7 @@ def test_derivatives_of_the_program_against_finite_differences(name, prr):
             box("shelf", (-0.5, 0.0, 0.9), (0.3, 0.5, 0.1), (0.1, 0.2, 0.3)),
         ),
     )
-    program = NonlinearProgram(problem, Mesh.uniform(2, 2), make_scheme(name))
+    program = NonlinearProgram(problem, Mesh.uniform(2, 2), SCHEMES[name]())
     together = ca.vertcat(program.cost, program.constraints)
     f = ca.Function("f", [program.x], [together, ca.jacobian(together, program.x)])
     rng = np.random.default_rng(2)

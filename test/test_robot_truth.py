@@ -5,12 +5,12 @@
 
 import pinocchio
 import pytest
-from arms import awkward, random_robot
+from arms import OURS, awkward, random_robot
 from numpy.testing import assert_allclose
 
 from robodyn_ros.robot import load_robot
 
-MANY = {**awkward(), **{f"random{seed}": random_robot(seed, joints=2 + seed % 7) for seed in range(50)}}
+MANY = {**OURS, **awkward(), **{f"random{seed}": random_robot(seed, joints=2 + seed % 7) for seed in range(50)}}
 
 
 @pytest.mark.parametrize("name", MANY)

@@ -34,7 +34,7 @@ from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.planning import time_scaling
 from robodyn_ros.planning.collocation.initial_guess import initial_guesses
 from robodyn_ros.planning.collocation.program import Guess, Mesh, NonlinearProgram
-from robodyn_ros.planning.collocation.scheme import SCHEMES, Scheme, make_scheme
+from robodyn_ros.planning.collocation.scheme import SCHEMES, Scheme
 from robodyn_ros.planning.cost import MinimumTime
 from robodyn_ros.planning.plan import METHODS, Plan
 from robodyn_ros.planning.problem import Problem
@@ -111,7 +111,7 @@ class _MeshRefinement:
 
     def __init__(self, problem: Problem, settings: CollocationSettings, progress: Progress | None) -> None:
         self._problem, self._settings, self._progress = problem, settings, progress
-        self._scheme: Scheme = make_scheme(settings.scheme)
+        self._scheme = SCHEMES[settings.scheme]()
         self._begun = perf_counter()
         self._until = self._begun + SEARCH * settings.time_limit
         self._curves: list[tuple[Trajectory, list[int]]] = []  # of the search, with the indices of via points and goal

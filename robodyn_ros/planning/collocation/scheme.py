@@ -24,7 +24,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.checks import check_choice
 from robodyn_ros.robot.pose import Array
 
 
@@ -150,16 +149,6 @@ class HermiteSimpson(Scheme):
 
 
 SCHEMES: dict[str, type[Scheme]] = {"trapezoidal": Trapezoidal, "hermite-simpson": HermiteSimpson}
-
-
-def make_scheme(name: str) -> Scheme:
-    """The scheme of that name.
-
-    Raises:
-        InputError: there is no such scheme.
-    """
-    check_choice("scheme", name, SCHEMES)
-    return SCHEMES[name]()
 
 
 def _ends(own: Scheme, x: Columns) -> tuple[Columns, Columns]:
