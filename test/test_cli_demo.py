@@ -15,8 +15,6 @@ from pathlib import Path
 
 import pytest
 
-from robodyn_ros.cli.main import main
-
 ROBODYN = [sys.executable, "-m", "robodyn_ros.cli.main", "demo"]
 NODES = ("simulator", "controller", "conductor")
 MARK = "ROBODYN_TEST"
@@ -167,31 +165,6 @@ def test_a_node_that_dies_is_an_error_with_its_name(demo, node):
     said = job.err.read_text()
     assert f"error: the {node} was killed by SIGKILL" in said
     assert "Traceback" not in said
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--controller", "pd,magic"], "error: --controller: must be one of adaptive, "),
-        (["--controller", " , "], "error: --controller: name at least one of adaptive, "),
-        (["--plot", f"{__file__}/demo.png"], "demo.png' cannot be written"),
-        (["--plot", "demo.gif"], "error: --plot: must end in .png, .svg or .pdf, not '.gif'"),
-        (["--speed", "5"], "error: argument --speed: must be a number from 0.1 to 1.2, not '5'"),
-        (["--speed", "nan"], "error: argument --speed: must be a number from 0.1 to 1.2, not 'nan'"),
-        (["--view", "0"], "error: cannot listen at 127.0.0.1:0: 0 stands for any port"),
-        (["--speed", "fast"], "error: argument --speed: must be a number from 0.1 to 1.2, not 'fast'"),
-    ],
-)
-def test_a_mistake_is_found_before_anything_starts(arguments, said, monkeypatch, capsys):
-    monkeypatch.setattr(subprocess, "Popen", None)
-    try:
-        code = main(["demo", *arguments])
-    except SystemExit as end:  # of argparse
-        code = end.code
-    assert code == 2
-    out, err = capsys.readouterr()
-    assert said in err
-    assert out == ""
 
 
 @pytest.mark.thorough

@@ -4,6 +4,7 @@
 """A mistake in a command line, of any verb: one line says what would be right, exit code 2, and nothing is written."""
 
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -43,11 +44,22 @@ MISTAKES = {
     "compare PRR -p 'simulator:gravity:=[0.0, 0.0, -1.6]'": "is used here is named 'simulator:gravity'",
     "compare PRR -p seed:=3": "is named 'seed'\n",
     "compare PRR -p gains.wrist.dampng_ratio:=1": "(is it 'gains.wrist.damping_ratio'?)",
+    "compile nope.urdf": "nope.urdf: cannot be read",
+    "compile PRR --of torque": "must be one of inverse, forward",
+    "compile PRR --dynamics kane": "'kane': unknown",
     "compile PRR --tool hnd": "error: --tool: 'hnd' is not in the robot",
     "compile PRR --of gravty": "(is it 'gravity'?)",
     "contact PRR none.csv": "none.csv",
     "contact PRR none.csv --gain 0": "--gain",
     "contact PRR none.csv --tool hnd": "error: --tool: 'hnd' is not in the robot",
+    "demo --controller pd,magic": "error: --controller: must be one of adaptive, ",
+    "demo --controller ,": "error: --controller: name at least one of adaptive, ",
+    "demo --plot PRR/demo.png": "demo.png' cannot be written",
+    "demo --plot demo.gif": "error: --plot: must end in .png, .svg or .pdf, not '.gif'",
+    "demo --speed 5": "error: argument --speed: must be a number from 0.1 to 1.2, not '5'",
+    "demo --speed nan": "error: argument --speed: must be a number from 0.1 to 1.2, not 'nan'",
+    "demo --speed fast": "error: argument --speed: must be a number from 0.1 to 1.2, not 'fast'",
+    "demo --view 0": "error: cannot listen at 127.0.0.1:0: 0 stands for any port",
     "demo -p simulator:integrater:=rk4": "'integrater' (is it 'integrator'?)",
     "demo --controller pd,computed_torqe": "(is it 'computed_torque'?)",
     "demo --qqq": "--qqq; robodyn demo --help lists the options, and -p NAME:=VALUE gives a parameter",
@@ -185,6 +197,8 @@ def test_a_mistake_is_one_line_and_exit_code_2(line, tmp_path, monkeypatch, comm
     for extra in {EXTRAS[word] for word in words if word in EXTRAS}:
         pytest.importorskip(extra, reason=f"{extra} is not installed")
     monkeypatch.chdir(tmp_path)
+    if words[0] == "demo":
+        monkeypatch.setattr(subprocess, "Popen", None)  # it is found before anything starts
     code, out, err = command(*words)
     assert (code, out) == (2, "")
     assert MISTAKES[line] in err
