@@ -16,8 +16,6 @@ PRR = str(Path(__file__).parents[1] / "urdf" / "prr.urdf")
     ("language", "files"), [("c", ["prr.c", "prr.h"]), ("python", ["prr.py"]), ("latex", ["prr.tex"])]
 )
 def test_files_are_named_after_the_arm(language, files, tmp_path, monkeypatch, command):
-    if language == "latex":
-        pytest.importorskip("sympy", reason="LaTeX needs SymPy")
     monkeypatch.chdir(tmp_path)
     code, out, err = command("export", PRR, "--language", language, "--of", "inverse,gravity")
     assert (code, err) == (0, "")

@@ -13,9 +13,6 @@ from robodyn_ros.cli.main import VERBS
 
 PRR = str(Path(__file__).parents[1] / "urdf" / "prr.urdf")
 
-EXTRAS = {"derive": "sympy", "latex": "sympy", "validate": "mujoco", "workspace": "matplotlib"}
-"""Word of a command line → what it needs to be installed."""
-
 MISTAKES = {
     "--hepl": "unrecognized arguments: --hepl (is it '--help'?)",
     "bench": "robodyn bench --computer",
@@ -172,6 +169,11 @@ MISTAKES = {
     "view PRR -p simulator:sede:=3": "'sede' (is it 'seed'?)",
     "view PRR -p robot:seed:=3": "named 'robot:seed'",
     "view PRR -p command_dely:=0.1": "'command_dely' (is it 'command_delay'?)",
+    "view nowhere.urdf": "error: nowhere.urdf: cannot be read",
+    "view --namespace left": "--namespace: is of use with --attach only",
+    "view --attach arm.urdf": "error: --attach: takes the arm from the topic robot_description",
+    "view --attach -p damping:=1.0 --controller pd --joints a": "error: --attach: shows an arm that runs already, "
+    "with its parameters; leave out --joints, -p",
     "view PRR --controller impedence": "(is it 'impedance'?)",
     "view PRR --dynamics lagrangean": "(is it 'lagrangian'?)",
     "workspace PRR --out map.png": "must end in .ply (a picture: --plot)",
@@ -194,8 +196,6 @@ MISTAKES = {
 @pytest.mark.parametrize("line", MISTAKES)
 def test_a_mistake_is_one_line_and_exit_code_2(line, tmp_path, monkeypatch, command):
     words = shlex.split(line.replace("PRR", PRR))
-    for extra in {EXTRAS[word] for word in words if word in EXTRAS}:
-        pytest.importorskip(extra, reason=f"{extra} is not installed")
     monkeypatch.chdir(tmp_path)
     if words[0] == "demo":
         monkeypatch.setattr(subprocess, "Popen", None)  # it is found before anything starts

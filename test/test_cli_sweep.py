@@ -246,33 +246,25 @@ def test_a_gain_that_varies_and_is_not_tuned_still_varies(study):
     assert "controller.gains.elbow.natural_frequency" not in case.inputs
 
 
+REPLACED = "natural_frequency: of joint 'elbow' has no effect, because gains.elbow.stiffness is used in place of it"
+REFUSED = ":23: tune.natural_frequency: of joint 'elbow' must be within [0, 1000] rad/s, not"
+BOUNDS = "must be [least, greatest], from 0 up, not"
+
+
 @pytest.mark.parametrize(
-    ("right", "wrong"),
+    ("right", "wrong", "said"),
     [
-        ("gains.shoulder: {natural_frequency: 8.0}", "gains.elbow: {stiffness: 90.0}"),
-        ("vary:\n", "vary:\n  controller.gains.elbow.stiffness: {uniform: [50.0, 90.0]}\n"),
+        ("gains.shoulder: {natural_frequency: 8.0}", "gains.elbow: {stiffness: 90.0}", REPLACED),
+        ("vary:\n", "vary:\n  controller.gains.elbow.stiffness: {uniform: [50.0, 90.0]}\n", REPLACED),
+        ("elbow: [0, 60]", "elbow: [0, 2000]", f"{REFUSED} 2000.0"),
+        ("elbow: [0, 60]", "elbow: [0, .inf]", f"{REFUSED} inf"),
+        *(("[5, 40]", wrong, BOUNDS) for wrong in ("[5, 40, 60]", "[5, high]", "[40, 5]", "7")),
     ],
 )
-def test_a_gain_that_another_one_replaces_is_not_searched_for(study, capsys, right, wrong):
+def test_gains_that_cannot_be_tuned_are_not_searched_for(study, capsys, right, wrong, said):
     study.write_text(STUDY.replace(right, wrong))
     assert main(["tune", str(study)]) == 2
-    said = "natural_frequency: of joint 'elbow' has no effect, because gains.elbow.stiffness is used in place of it"
     assert said in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("greatest", ["2000", ".inf"])
-def test_gains_that_the_controller_refuses_are_not_searched_for(study, capsys, greatest):
-    study.write_text(STUDY.replace("elbow: [0, 60]", f"elbow: [0, {greatest}]"))
-    assert main(["tune", str(study)]) == 2
-    said = f"of joint 'elbow' must be within [0, 1000] rad/s, not {float(greatest.strip('.'))}"
-    assert f"error: {study}:23: tune.natural_frequency: {said}" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("wrong", ["[5, 40, 60]", "[5, high]", "[40, 5]", "7"])
-def test_bounds_of_a_gain_are_two_numbers(study, capsys, wrong):
-    study.write_text(STUDY.replace("[5, 40]", wrong))
-    assert main(["tune", str(study)]) == 2
-    assert "must be [least, greatest], from 0 up, not" in capsys.readouterr().err
 
 
 def test_a_study_without_a_section_tune(study, capsys):

@@ -19,7 +19,6 @@ FEW = ("--samples", "5000", "--cell", "0.1")
 
 
 def test_a_picture_and_a_cloud(tmp_path, command):
-    pytest.importorskip("matplotlib", reason="the extra plot is not installed")
     files = {"--plot": (tmp_path / "new/map.png", b"\x89PNG"), "--out": (tmp_path / "new/map.ply", b"ply\n")}
     code, out, err = command(
         "workspace", PRR, *FEW, *(str(word) for option in files for word in (option, files[option][0]))
@@ -45,7 +44,6 @@ def test_where_a_mass_can_be_held(tmp_path, command):
 
 def test_a_mass_in_a_picture_of_any_size(tmp_path, command):
     """Of cells so large that the picture has one of them there is no contour."""
-    pytest.importorskip("matplotlib", reason="the extra plot is not installed")
     code, out, err = command(
         "workspace", PRR, "--samples", "500", "--cell", "9", "--payload", "2", "--plot", str(tmp_path / "a.png")
     )
@@ -54,12 +52,13 @@ def test_a_mass_in_a_picture_of_any_size(tmp_path, command):
 
 
 def test_an_arm_without_limits_of_effort_holds_any_mass_everywhere(tmp_path, command):
-    matplotlib = pytest.importorskip("matplotlib.image", reason="the extra plot is not installed")
+    from matplotlib.image import imread
+
     arm, picture = tmp_path / "arm.urdf", tmp_path / "map.png"
     arm.write_text(re.sub(r' effort="[^"]*"', "", Path(PRR).read_text("utf-8")))
     code, _, err = command("workspace", str(arm), *FEW, "--payload", "2", "--plot", str(picture))
     assert (code, err) == (0, "")
-    found = matplotlib.imread(picture)[..., :3]
+    found = imread(picture)[..., :3]
     assert (np.abs(found - [0.992, 0.906, 0.145]) < 0.01).all(axis=-1).mean() > 0.2  # the top of the scale
 
 
@@ -97,7 +96,6 @@ def arm_in_space() -> str:
 
 
 def test_an_arm_in_space_is_drawn_in_slices_and_a_mass_is_asked_for(tmp_path, command):
-    pytest.importorskip("matplotlib", reason="the extra plot is not installed")
     urdf = tmp_path / "arm.urdf"
     urdf.write_text(arm_in_space(), encoding="utf-8")
     out = tmp_path / "map.png"
@@ -127,7 +125,6 @@ def test_cells_are_as_large_as_the_arm(scale: float) -> None:
 
 def test_a_contour_is_where_its_level_is_in_the_cells() -> None:
     """It was up to half a cell beside it."""
-    pytest.importorskip("matplotlib", reason="the extra plot is not installed")
     axes = _figure((4.0, 3.0)).add_subplot()
     _contours(axes, np.tile(np.arange(10.0), (8, 1)), (6.5,), (0.0, 10.0, 0.0, 8.0))  # k is in the middle of [k, k + 1]
     (drawn,) = axes.collections

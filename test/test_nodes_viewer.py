@@ -11,7 +11,6 @@ from pathlib import Path
 from unittest.mock import Mock
 from urllib.request import urlopen
 
-import fork_server
 import numpy as np
 import pytest
 from browser import page, picture
@@ -295,20 +294,6 @@ def test_a_plan_of_before_the_viewer_is_shown_though_it_comes_before_the_first_s
     (line,) = drawings["MarkDrawing"].return_value.draw.call_args.args[0]
     assert line.layer == "plan"
     assert drawings["ArmDrawing"].return_value.move.called
-
-
-def test_the_verb_says_what_it_needs(port):
-    wrong = fork_server.robodyn("view", "--attach", "arm.urdf")
-    assert wrong.returncode == 2
-    assert "error: --attach: takes the arm from the topic robot_description" in wrong.stderr
-    unused = fork_server.robodyn("view", "--namespace", "left")
-    assert (unused.returncode, "--namespace: is of use with --attach only" in unused.stderr) == (2, True)
-    vain = fork_server.robodyn("view", "--attach", "-p", "damping:=1.0", "--controller", "pd", "--joints", "a")
-    assert vain.returncode == 2
-    assert "error: --attach: shows an arm that runs already, with its parameters; leave out --joints, -p" in vain.stderr
-    missing = fork_server.robodyn("view", "nowhere.urdf", "--port", port)
-    assert missing.returncode == 2
-    assert "error: nowhere.urdf: cannot be read" in missing.stderr
 
 
 @pytest.mark.parametrize("begin", [0, 1])
