@@ -91,9 +91,10 @@ def test_an_arm_without_effort_falls_onto_its_stops_and_lies_there_for_good():
     np.testing.assert_array_equal(arm.qd, 0.0)
 
 
-def test_hitting_a_stop_acts_on_the_other_joints_through_the_mass_matrix():
+@pytest.mark.parametrize("restitution", [0.0, 0.6])
+def test_hitting_a_stop_acts_on_the_other_joints_through_the_mass_matrix(restitution):
     """The elbow of a passive arm hits its stop, seen by SciPy's event detection and the textbook's impact equation."""
-    arm = plant_of(arms.lesson_arm(), gravity=(0, 0, 0))
+    arm = plant_of(arms.lesson_arm(), gravity=(0, 0, 0), stops=StopSettings(restitution=restitution))
     dynamics, stop = arm.dynamics, float(arm.dynamics.robot.upper[1])
     start = np.array([0.2, stop - 0.3, 1.0, 2.0])
 
@@ -108,14 +109,15 @@ def test_hitting_a_stop_acts_on_the_other_joints_through_the_mass_matrix():
     hit = solve_ivp(slope, (0.0, 1.0), start, events=reached, **options)
     q, qd = hit.y[:2, -1], hit.y[2:, -1]
     M = dynamics.mass_matrix(q)
-    qd = np.array([qd[0] + M[0, 1] / M[0, 0] * qd[1], 0.0])  # M q̇ of joint 1 is kept, joint 2 stands
+    # M q̇ of joint 1 is kept; joint 2 obeys Newton's law.
+    qd = np.array([qd[0] + M[0, 1] / M[0, 0] * (1.0 + restitution) * qd[1], -restitution * qd[1]])
     arm.reset(start[:2], start[2:])
     arm.advance(0.25)
     assert hit.t[-1] < 0.25
-    # From then on the arm is rigid where the stop bears load: pushed back if q̈₂ would be outward, free otherwise.
+    # From then on an arm that does not bounce is rigid where the stop bears load, if q̈₂ would be outward.
     after = solve_ivp(slope, (hit.t[-1], 0.25), np.concatenate((q, qd)), **options).y[:, -1]
     rigid = np.array([q[0] + qd[0] * (0.25 - hit.t[-1]), stop, qd[0], 0.0])
-    expected = after if dynamics.forward(q, qd, np.zeros(2))[1] < 0 else rigid
+    expected = after if restitution or dynamics.forward(q, qd, np.zeros(2))[1] < 0 else rigid
     np.testing.assert_allclose(np.concatenate((arm.q, arm.qd)), expected, rtol=1e-8, atol=1e-9)
 
 
