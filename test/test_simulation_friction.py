@@ -27,21 +27,6 @@ def prr_plant(friction, **options):
     return plant_of("prr", q0=[0.5, 0.6, -0.4], friction=friction, **options)
 
 
-def test_the_curve():
-    """Armstrong-Hélouvry et al.: Fs at no speed, Fc + (Fs - Fc)/e + d vs at vs, Fc + d v far beyond."""
-    for speed, force in ((1e-9, 2.5), (0.05, 1.5 + 1.0 / np.e + 0.3 * 0.05), (3.0, 1.5 + 0.3 * 3.0)):
-        for sign in (1.0, -1.0):
-            step = 1e-6
-            mass = rail(step=step)
-            mass.reset(qd=[sign * speed])
-            mass.apply([sign * 8.0])  # it does not come to rest in the step
-            mass.step()
-            slowed = 8.0 - MASS * (abs(mass.qd[0]) - speed) / step
-            assert slowed == pytest.approx(force, rel=1e-3)
-    assert rail().effects.static_friction[0] == 2.5
-    assert rail(FrictionSettings(coulomb=1.5)).effects.static_friction[0] == 1.5
-
-
 def test_from_the_urdf():
     robot = rd.load_robot(arms.awkward()["gantry"])
     found = [(item.viscous, item.coulomb) for item in urdf_friction(robot)]
@@ -67,7 +52,10 @@ def test_breaking_away(sign):
 
 
 def test_coming_to_rest_and_staying():
-    """The mass slides until SciPy's event says that it stands, and then bears a load that kept it sliding before."""
+    """The mass slides until SciPy's event says that it stands, and then bears a load that kept it sliding before.
+
+    Its friction is the curve of Armstrong-Hélouvry et al.: Fc + (Fs - Fc) exp(-(v/vs)²) + d v.
+    """
     mass = rail()
     mass.reset([0.0], [0.8])
 

@@ -9,7 +9,6 @@ import pytest
 
 import robodyn_ros as rd
 from robodyn_ros.dynamics.parameters import standard_parameters, to_pseudo
-from robodyn_ros.simulation import Plant
 from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, urdf_friction
 from robodyn_ros.simulation.plant.mismatch import Mismatch
 
@@ -83,21 +82,3 @@ def test_the_payload_hangs_at_the_last_link(prr):
     extra = loaded.gravity(q) - rd.create_dynamics("rnea", robot).gravity(q)
     s2, s23 = np.sin(0.7), np.sin(0.5)
     np.testing.assert_allclose(extra, 1.5 * 9.81 * np.array([1.0, -0.5 * s2 - 0.343 * s23, -0.343 * s23]), rtol=1e-12)
-
-
-def test_a_controller_meets_an_arm_that_is_not_its_model(prr):
-    """Gravity compensation by the model holds the model's arm, and lets the drawn one sag."""
-    robot = rd.load_robot(prr)
-    model = rd.create_dynamics("rnea", robot)
-    drawn = Mismatch(mass_spread=0.1).draw(robot, 2)
-    start = np.array([0.8, 1.0, 0.5])
-    moved = []
-    for plant in (
-        Plant(model, q0=start),
-        Plant(rd.create_dynamics("rnea", robot, **drawn.parameters), q0=start, friction=drawn.friction),
-    ):
-        for _ in range(200):
-            plant.apply(model.gravity(plant.q))
-            plant.step()
-        moved.append(np.abs(plant.q - start).max())
-    assert moved[0] < 1e-12 and moved[1] > 1e-3
