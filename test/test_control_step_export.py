@@ -73,9 +73,8 @@ def close(found, expected):
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-11)
 
 
-def in_the_main_loop(settings, folder: Path):
-    """The efforts of the exported step in the main loop of examples/microcontroller, and the results in numbers."""
-    rows = motion(150)
+def in_the_main_loop(settings, folder: Path, rows):
+    """The lines that the main loop of examples/microcontroller prints with the exported step: efforts, 0 for off."""
     for file, text in export_step(settings).items():
         (folder / file).write_text(text, encoding="ascii")
     sources = [str(BOARD / "main.c"), str(BOARD / "board.c"), str(folder / "prr_step.c")]
@@ -86,16 +85,26 @@ def in_the_main_loop(settings, folder: Path):
     assert (done.returncode, done.stderr) == (0, "")
     given = "\n".join(" ".join(map(repr, row.tolist())) for row in rows)
     done = subprocess.run([str(folder / "arm")], input=given, capture_output=True, text=True, check=True)
-    found = np.array([list(map(float, line.split())) for line in done.stdout.splitlines()])
-    return found, in_numbers(settings, rows, [0.0, *[PERIOD] * (len(rows) - 1)], RATE_LIMIT)
+    return done.stdout.splitlines()
 
 
 @needs_compiler
 @pytest.mark.parametrize("name", ["computed_torque", "disturbance_observer", "adaptive", "of one's own"])
 def test_the_main_loop_of_a_microcontroller(name: str, tmp_path: Path) -> None:
-    found, results = in_the_main_loop(settings_of(name), tmp_path)
+    settings, rows = settings_of(name), motion(150)
+    found = np.array([list(map(float, line.split())) for line in in_the_main_loop(settings, tmp_path, rows)])
+    results = in_numbers(settings, rows, [0.0, *[PERIOD] * (len(rows) - 1)], RATE_LIMIT)
     assert any(result.saturated.any() for result in results) and any(result.rate_limited.any() for result in results)
     close(found, [result.effort for result in results])
+
+
+@needs_compiler
+def test_one_state_beyond_all_numbers_leaves_what_was_learnt(tmp_path: Path) -> None:
+    """The memory of the law was no number from then on, and the drives stayed off."""
+    rows = motion(40)
+    rows[20, 3:6] = 1e200
+    lines = in_the_main_loop(settings_of("adaptive"), tmp_path, rows)
+    assert [index for index, line in enumerate(lines) if not any(map(float, line.split()))] == [20]
 
 
 def test_a_law_that_is_not_traced_is_not_written() -> None:

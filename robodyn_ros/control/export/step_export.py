@@ -171,8 +171,8 @@ int {prefix}_step({prefix}_step_t *step, double dt, const double *q, const doubl
   times[1] = dt;
   compute(times, q, qd, reference_q, reference_qd, reference_qdd, reference_effort, step->memory, step->law_memory,
       step->settings, results, flags, memory, law_memory, check);
-  {"memcpy(step->law_memory, law_memory, sizeof law_memory);" if remembered else "(void)law_memory;"}
   if (flags[0] == 0.0) return 0;
+  {"memcpy(step->law_memory, law_memory, sizeof law_memory);" if remembered else "(void)law_memory;"}
   memcpy(step->memory, memory, sizeof memory);
   memcpy(effort, results, {n} * sizeof *effort);
   return 1;
