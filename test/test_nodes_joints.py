@@ -3,6 +3,9 @@
 
 """Part of the joints: an arm with a gripper, of which the arm is controlled and the fingers are locked."""
 
+from contextlib import nullcontext
+from unittest.mock import MagicMock
+
 import arms
 import numpy as np
 import pytest
@@ -11,9 +14,10 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import robodyn_ros as rd
-from robodyn_ros.errors import InputError, OrderError
+from robodyn_ros.errors import InputError, NotReadyError, OrderError
 from robodyn_ros.nodes.common.messages import JointOrder
 from robodyn_ros.nodes.common.watch import merged_values
+from robodyn_ros.nodes.controller import locked_model
 from robodyn_ros.nodes.controller.states import StateMerger
 
 ARM = ["elevator", "shoulder", "wrist"]
@@ -31,6 +35,17 @@ def with_fingers(prr):
         arms.joint("grip2", "prismatic", "hand", "thumb", *place, '<mimic joint="grip"/>'),
     ]
     return text.replace("</robot>", "\n".join([*fingers, "</robot>"]))
+
+
+@pytest.mark.parametrize(("stands", "said"), [(-3.1415, ""), (3.0, "is locked at 3.142, but stands at 3")])
+def test_a_continuous_joint_that_carries_the_arm_is_where_it_is_in_any_turn(prr, monkeypatch, stands, said):
+    """At the seam of its encoder it was refused as another position."""
+    monkeypatch.setattr(locked_model, "NodeParameters", lambda _: {"locked_joints.shoulder": np.pi})
+    joints = rd.robot.LockedJoints(rd.load_robot(prr.replace("revolute", "continuous")), ["elevator", "wrist"])
+    model = locked_model.LockedModel(MagicMock(), joints, {}, MagicMock())
+    model.known["shoulder"] = stands
+    with pytest.raises(NotReadyError, match=said) if said else nullcontext():
+        model.check()
 
 
 @pytest.mark.parametrize("realtime", ["auto", "off"])

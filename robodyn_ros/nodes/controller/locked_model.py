@@ -12,6 +12,7 @@ at another position when the first state comes, states are refused; if it moves 
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import remainder
 
 import numpy as np
 from rclpy.node import Node
@@ -24,6 +25,7 @@ from robodyn_ros.nodes.common.client_library import steady_timer
 from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.robot import LockedJoints, Robot
+from robodyn_ros.robot.configuration import TURN, ConfigurationSpace
 from robodyn_ros.robot.pose import Array
 
 PERIOD = 0.02  #: Time between two checks of the locked joints [s].
@@ -51,6 +53,10 @@ class LockedModel:
         self._given = {name: locked_position(parameters, joints.whole, name) for name in joints.names}
         self._q = self._made = self._positions()
         self.robot: Robot = joints.robot(self._q)
+        circular = ConfigurationSpace(joints.whole).circular
+        self._circular = {
+            joint for joint, is_circular in zip(joints.whole.joint_names, circular, strict=True) if is_circular
+        }
         self._carrying = [joints.names.index(name) for name in joints.carrying]
         self._geometry = self._q[self._carrying]
         self._told: Dynamics | None = None
@@ -92,7 +98,8 @@ class LockedModel:
         for index, there in zip(self._carrying, self._geometry, strict=True):
             name = self.names[index]
             position = self.known.get(name, there)
-            if abs(position - there) > ELSEWHERE:
+            away = position - there
+            if abs(remainder(away, TURN) if name in self._circular else away) > ELSEWHERE:
                 return (
                     f"joint {name!r} carries the arm and is locked at {there:.4g}, but stands at {position:.4g}: set "
                     f"locked_joints.{name} to where it stands, or clean the node up and configure it again"
