@@ -370,8 +370,10 @@ def test_settings_without_the_tool_that_a_stream_moves_end_the_stream() -> None:
 
 def test_what_is_no_twist_is_refused() -> None:
     arm = Streamed("prr")
-    for what, numbers in (("twist", [0.0, np.nan]), ("wrench", np.full(6, np.nan)), ("pose", np.zeros(6))):
-        with pytest.raises(InputError, match=what):
+    mirrored, stretched = np.diag([-1.0, 1.0, 1.0, 1.0]), np.diag([2.0, 2.0, 2.0, 1.0])
+    poses = (("pose", pose) for pose in (np.zeros(6), np.zeros((4, 4)), mirrored, stretched))
+    for what, numbers in (("twist", [0.0, np.nan]), ("wrench", np.full(6, np.nan)), *poses):
+        with pytest.raises(InputError, match="target: .*rotation" if what == "pose" else what):
             arm.loop.move_tool(what, numbers, arm.t)
     with pytest.raises(ConfigurationError, match="speed"):
         StreamSettings(speed=(-0.1, 2.0))

@@ -31,6 +31,7 @@ from robodyn_ros.control.motion.goals import (
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.control.running_core import RunningCore
 from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.kinematics.se3 import as_pose
 from robodyn_ros.robot.pose import Array
 
 OVERLOAD_SAMPLES = 21
@@ -219,11 +220,13 @@ class ReferenceManager(RunningCore):
 
         Raises:
             NotReadyError: no state has come yet, a fault is active, or the law follows no reference.
-            InputError: wrong shapes, something not finite, or the settings name no tool.
+            InputError: wrong shapes, something not finite, a pose without a rotation, or the settings name no tool.
         """
-        given = finite_array(what, numbers, (4, 4) if what == "pose" else (6,))
         if what == "pose":
-            given = np.concatenate((given[:3, 3], given[:3, :3].ravel()))
+            pose = as_pose(numbers)
+            given = np.concatenate((pose[:3, 3], pose[:3, :3].ravel()))
+        else:
+            given = finite_array(what, numbers, (6,))
         when = np.nan if stamp is None else stamp
         self._ask("MOVE_TOOL", what, t=t, number=CODES[f"CORE_{what.upper()}"], value=when, numbers=(given,))
 
