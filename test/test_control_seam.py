@@ -85,3 +85,16 @@ def test_turns_of_a_trajectory_are_kept() -> None:
     turret.loop.follow(Trajectory([0.0, 6.0], [[0.5], [0.5 + 4 * np.pi]], [[0.0], [0.0]]))
     turret.advance(6.5)
     assert turret.angle == pytest.approx(0.5 + 4 * np.pi, abs=1e-3)
+
+
+@pytest.mark.parametrize("turns", [0, -1])
+def test_a_trajectory_of_turns_that_is_sent_again_under_way_goes_on_from_where_it_is(turns: int) -> None:
+    """It was taken for one that begins in the turn of the arm, which had to make up for the turns before."""
+    turret = Turret(0.5)
+    begin, shift = turret.time, 2.0 * np.pi * turns
+    for place in (0.0, shift):
+        turret.loop.follow(Trajectory([0.0, 6.0], [[0.5 + place], [0.5 + 4.0 * np.pi + place]], [[0.0], [0.0]]), begin)
+        turret.advance(3.0)
+    turret.advance(0.5)
+    assert turret.angle == pytest.approx(0.5 + 4 * np.pi, abs=1e-3)
+    assert np.abs(turret.errors).max() < 0.01

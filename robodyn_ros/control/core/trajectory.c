@@ -253,12 +253,15 @@ static CoreRefusal splice(const Settings* s, CoreTrajectory* y, double t, const 
   Motion* m = &y->motion;
   int64_t point = later_than(m, t);
   int moves = 0;
+  double curve[REFERENCES * N] = {0};
   CoreRefusal found = refusal(CORE_OK, 0, 0, 0);
   if (point == m->points) return refusal(CORE_OVER, 0, m->duration, 0);
-  EACH { m->still[i] = m->goal[i] = before[i]; moves |= before[N + i] != 0; }
+  EACH { m->still[i] = m->goal[i] = before[i]; m->turn[i] = 0; moves |= before[N + i] != 0; }
+  m->then = -INFINITY;
+  sample_motion(m, t, curve);
   for (int64_t j = 0; j < m->columns; ++j) {
     const int i = (int)m->column[j];
-    m->turn[j] = near_turn(s, i, before[i], m->first[j]) - m->first[j];
+    m->turn[j] = near_turn(s, i, before[i], curve[i]) - curve[i];
     m->goal[i] = m->last[j] + m->turn[j];
   }
   const int under_way = point > 0 && (moves || t > m->times[0]);
