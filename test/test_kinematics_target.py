@@ -13,7 +13,9 @@ import robodyn_ros as rd
 from robodyn_ros.control.motion.point_to_point import point_to_point
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics, se3
+from robodyn_ros.kinematics.inverse import Task
 from robodyn_ros.kinematics.target import ToolTarget, UnreachableError
+from robodyn_ros.planning.problem import SmoothModel, ToolGoal
 from robodyn_ros.robot.configuration import random_positions
 
 
@@ -48,6 +50,21 @@ def test_refusals_of_a_planar_arm(prr: str) -> None:
     assert_allclose((close.position_error, close.rotation_error), (0.005, 0.01), rtol=1e-3)
     with pytest.raises(InputError, match="q"):
         target.goal(pose, [0, np.nan, 0])
+
+
+def test_what_a_task_does_not_count_is_free_for_a_planar_arm_too(prr: str) -> None:
+    """A tool that points out of the plane cannot have the axes of the root link; a goal of its position needs not."""
+    text = prr.replace('xyz="0 0 0.343"', 'xyz="0 0 0.343" rpy="1.2 0 0"')
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(text), compiled=False)
+    kinematics, q = Kinematics(dynamics.robot, compiled=False), np.array([1.0, 0.5, -0.3])
+    place = kinematics.pose("tool", q)[:3, 3]
+    for found in (
+        ToolTarget(kinematics, "tool", task=Task.position()).goal(se3.motion(np.eye(3), place), q + 0.1).q,
+        ToolGoal.at(place, "tool").positions(SmoothModel(dynamics), q + 0.1),
+    ):
+        assert_allclose(kinematics.pose("tool", found)[:3, 3], place, atol=1e-6)
+    with pytest.raises(UnreachableError, match=r"tilt out of the plane by 1\.2 rad"):
+        ToolTarget(kinematics, "tool").goal(se3.motion(np.eye(3), place), q)
 
 
 def test_a_two_link_arm_is_asked_for_a_position_only() -> None:

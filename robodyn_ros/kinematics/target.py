@@ -55,7 +55,8 @@ class ToolTarget:
 
     Attributes:
         task: the components of a pose that count.
-        slack: greatest deviation of a target in directions that the arm cannot move in: [m] and [rad].
+        slack: greatest deviation of a target in directions that the arm cannot move in: [m] and [rad]; without limit
+            if the task was given.
     """
 
     def __init__(
@@ -82,8 +83,9 @@ class ToolTarget:
         self._inverse = InverseKinematics(kinematics, link, settings or InverseSettings(choose="nearest", starts=20))
         self._space = ConfigurationSpace(kinematics.robot)
         found = screws(kinematics.robot, link)
-        self._normal = plane_normal(found.axes)
-        self.task = task or _task(found, self._normal)
+        normal = plane_normal(found.axes)
+        self.task = task or _task(found, normal)
+        self._normal = normal if task is None else None  # what a given task does not count is free
         self.slack = slack
         self._planar = None
         if task is None:
