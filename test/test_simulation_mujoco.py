@@ -74,6 +74,20 @@ def test_limits_and_friction_as_far_as_mujoco_has_them():
     assert plants[0].time == plants[1].time
 
 
+@pytest.mark.parametrize("limits", ['lower="0.3" upper="0.3"', 'upper="0.3"', 'lower="-0.3"'])
+def test_ranges_that_mujoco_reads_as_none(limits):
+    """One point, or a range of which a limit is left out, which is 0: the joint is pressed against its stop."""
+    text = re.sub('lower="[^"]*" upper="[^"]*"', limits, (URDF / "rr.urdf").read_text(), count=1)
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(text))
+    for side in (-1.0, 1.0):
+        native, mujoco = both(dynamics, step=1e-3)
+        for plant in (native, mujoco):
+            plant.apply([50.0 * side, 0.0])
+            plant.advance(0.5)
+        assert native.q[0] == (dynamics.robot.lower if side < 0.0 else dynamics.robot.upper)[0]
+        np.testing.assert_allclose(mujoco.q[0], native.q[0], atol=2e-3)
+
+
 @pytest.mark.parametrize(
     ("shape", "height"), [('<sphere radius="0.1"/>', 0.2), ('<capsule radius="0.1" length="0.3"/>', 0.35)]
 )

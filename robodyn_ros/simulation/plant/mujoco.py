@@ -184,6 +184,8 @@ class MuJoCoModel:
         self.data = mujoco.MjData(self.model)
         self.index = np.array([self.model.joint(name).dofadr[0] for name in robot.joint_names])
         self._all = np.array([self.model.joint(body.joint.name).dofadr[0] for body in robot.bodies])
+        numbers = [self.model.joint(name).id for name in robot.joint_names]
+        self.model.jnt_limited[numbers] = np.isfinite([robot.lower, robot.upper]).any(axis=0)  # also one point
         self._coupling, self._offset = np.zeros((len(robot.bodies), robot.n)), np.zeros(len(robot.bodies))
         for row, body in enumerate(robot.bodies):
             self._coupling[row, body.coordinate], self._offset[row] = body.ratio, body.offset
