@@ -207,7 +207,7 @@ class ParameterSpec(NamedTuple):
     choices: tuple[str, ...] = ()  # of a text; any unless given
 
 
-TOOL = ParameterSpec("tool", "", "the tool, a link: of targets, laws and contact; the last that moves if empty")
+TOOL = ParameterSpec("tool", "", "link of the tool, for targets, laws and contact; the last link that moves if empty")
 """The link that is the tool."""
 
 

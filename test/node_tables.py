@@ -77,7 +77,7 @@ def parameter_rows(graph: Graph, node: str, joints: tuple[str, ...], given: dict
             what = (
                 "reaction to this [kind of fault](../../safety.md#faults)"
                 if name.endswith("reaction")
-                else "how long that lasts [s]"
+                else "longest time of the reaction [s]"
             )
             row = ("the kind's", "the kind's" if name.endswith("reaction") else row[1], what, when)
         if joint is None:

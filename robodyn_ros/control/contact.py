@@ -55,23 +55,27 @@ class ContactSettings(CheckedSettings):
     gain: float = setting(30.0, "gain K of the momentum observer: the inverse of its time constant", "1/s", 0.1, 1000.0)
     effort_source: str = choice(
         "commanded",
-        "source that contacts are estimated from: commanded efforts, efforts that joint_states have, measured before or"
-        " behind the gears' friction, or a sensor",
+        "source of the contact estimate: commanded efforts, efforts of joint_states measured before or behind the"
+        " friction of the gears, or a force-torque sensor",
         lambda: SOURCES,
     )
     sensor_load: tuple[float, ...] = setting(
-        (0.0,) * 4, "mass of the parts on the force-torque sensor, and their centre in its frame", "kg, m", -1e3, 1e3
+        (0.0,) * 4,
+        "mass of the parts on the force-torque sensor, and their centre of mass in its frame",
+        "kg, m",
+        -1e3,
+        1e3,
     )
     touch_wrench: tuple[float, ...] = setting(
         (0.0, 0.0),
-        "force at the tool, and torque about its origin, that are a touch (0: no threshold)",
+        "force at the tool, and torque about its origin, that count as a touch (0: no threshold)",
         "N, N·m",
         0.0,
         1e6,
     )
     collision_wrench: tuple[float, ...] = setting(
         (0.0, 0.0),
-        "force at the tool, and torque about its origin, that are a collision (0: no threshold)",
+        "force at the tool, and torque about its origin, that count as a collision (0: no threshold)",
         "N, N·m",
         0.0,
         1e6,

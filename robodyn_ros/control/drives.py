@@ -65,7 +65,7 @@ class TransmissionSettings(CheckedSettings):
         1.0, "gear ratio (motor over joint; negative if it runs backwards)", "1 or rad/m", -1e9, 1e9
     )
     offset: float = setting(0.0, "position at the motor's zero", "rad or m", -1e6, 1e6)
-    torque_constant: float = setting(1.0, "torque constant (motor effort a unit of command)", "N·m or N", 1e-9, 1e9)
+    torque_constant: float = setting(1.0, "torque constant (motor effort per unit of command)", "N·m or N", 1e-9, 1e9)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -44,11 +44,13 @@ EFFORT_RATE = 100.0
 
 PAYLOAD = (
     ParameterSpec("payload.mass", 0.0, "mass of the payload that the tool holds [kg]", "", (0.0, 1e6)),
-    ParameterSpec("payload.com", [0.0] * 3, "its centre of mass in the tool's frame [m]", "3 finite numbers"),
+    ParameterSpec(
+        "payload.com", [0.0] * 3, "centre of mass of the payload in the tool's frame [m]", "3 finite numbers"
+    ),
     ParameterSpec(
         "payload.inertia",
         [0.0] * 6,
-        "its inertia about the centre of mass, xx, xy, xz, yy, yz, zz [kg m²]",
+        "inertia of the payload about its centre of mass, xx, xy, xz, yy, yz, zz [kg m²]",
         "6 finite numbers",
     ),
 )

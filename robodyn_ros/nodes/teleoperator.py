@@ -72,7 +72,7 @@ class EndSettings(CheckedSettings):
 
     role: str = choice("leader", "which end of the coupling this is", choices=lambda: ROLES)
     coupling: str = choice(
-        "joints", "what is coupled, the same at both ends: joint by joint, or tool by tool", choices=lambda: COUPLED
+        "joints", "coupling, the same at both ends: joint by joint, or tool by tool", choices=lambda: COUPLED
     )
     timeout: float = setting(
         0.2, "time without a message of the other end after which nothing is streamed", "s", 0.01, 10.0

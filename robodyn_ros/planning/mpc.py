@@ -72,10 +72,14 @@ class MPCSettings(CheckedSettings):
     """Settings of the law ``mpc``; each field's metadata describe it."""
 
     step: float = setting(
-        0.01, "length of a step of the plan, after which it is made anew; between, its feedback", "s", 1e-4, 1.0
+        0.01,
+        "length of a step of the plan; each step begins a new plan, whose feedback acts within the step",
+        "s",
+        1e-4,
+        1.0,
     )
     steps: int = whole(30, "number of steps in the horizon", 2, 1000)
-    budget: float = setting(0.005, "longest time for a solution; a later one is not used", "s", 0.0, 60.0)
+    budget: float = setting(0.005, "longest time for a solution; a late solution is not used", "s", 0.0, 60.0)
 
 
 class MPC(Controller):

@@ -47,14 +47,14 @@ from robodyn_ros.robot.tree import build_robot, check_inertial, nearest_possible
 from robodyn_ros.settings import NONE, CheckedSettings, names
 
 IMPERFECTIONS = {
-    "impossible_inertia": "an inertia that no body has, as it is",
-    "repaired_inertia": "the nearest possible one in its place",
-    "movable_base": "a floating or planar joint, welded",
-    "closed_loops": "parts beside the tree of joints, left out",
+    "impossible_inertia": "a physically impossible inertia is used unchanged",
+    "repaired_inertia": "the nearest possible inertia replaces it",
+    "movable_base": "a floating or planar joint is welded",
+    "closed_loops": "parts outside the tree of joints are left out",
 }
 """Imperfection that a description may have → the way in which it is accepted."""
 
-ACCEPTED = f"imperfections of the description that are accepted: {'; '.join(map(', '.join, IMPERFECTIONS.items()))}"
+ACCEPTED = f"imperfections of the description that are accepted: {'; '.join(map(': '.join, IMPERFECTIONS.items()))}"
 """Description of the setting that names them."""
 
 NOT_KNOWN = (0.0, -1.0)

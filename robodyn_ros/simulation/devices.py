@@ -71,13 +71,13 @@ class CommandSettings(CheckedSettings):
 
     command_delay: float = setting(0.0, "time from the arrival of a command until the drives apply it", "s", 0.0, 1.0)
     command_timeout: float = setting(
-        0.1, "time without a command after which the drives respond to its absence", "s", 1e-3, 3600.0
+        0.1, "time without a command after which on_command_timeout applies", "s", 1e-3, 3600.0
     )
     on_command_timeout: str = choice(
         "hold", "response to missing commands: hold the last one, give no effort, or brake", lambda: TIMEOUT_RESPONSES
     )
     brake: bool = switch(
-        True, "whether brakes hold the arm where it starts until the first command comes; false lets it fall"
+        True, "whether brakes hold the arm at its initial position until the first command comes; if not, it falls"
     )
     drive_adds: tuple[str, ...] = names(
         (NONE,), "terms that the drives add by themselves: gravity, coriolis, friction; for one joint gravity.<joint>"

@@ -45,9 +45,9 @@ class SafetySettings(CheckedSettings):
     """Timeouts, ramps and thresholds of the control loop."""
 
     state_publishers: int = whole(
-        1, "number of publishers of joint_states; more than one where states come in parts", 1, 100
+        1, "number of publishers of joint_states; more than one if states come in parts", 1, 100
     )
-    state_timeout: float = setting(0.1, "greatest age of a joint state that still gets a command", "s", 1e-3, 10.0)
+    state_timeout: float = setting(0.1, "greatest age of a joint state to which a command is sent", "s", 1e-3, 10.0)
     stream_timeout: float = setting(
         0.2,
         "time without a message after which a stream of references, twists or wrenches ends",
@@ -72,30 +72,42 @@ class SafetySettings(CheckedSettings):
     soft_limit_margin: float = setting(
         0.02, "distance from a position limit at which the soft limit begins", "rad or m", 0.0, 10.0
     )
-    overspeed: float = setting(1.1, "greatest speed, as a multiple of the velocity limit", "-", 1.0, 100.0)
+    overspeed: float = setting(
+        1.1, "greatest speed before a fault, as a multiple of the velocity limit", "-", 1.0, 100.0
+    )
     plausibility: bool = switch(True, "compare positions, velocities and efforts with each other and with the model")
     position_noise: float = setting(
-        1e-3, "noise of positions, resolution / √12 included; for a prismatic joint a tenth of it in m", "rad", 0.0, 1.0
+        1e-3,
+        "standard deviation of positions, with resolution / √12; for a prismatic joint a tenth of it in m",
+        "rad",
+        0.0,
+        1.0,
     )
     velocity_noise: float = setting(
-        0.02, "least noise of velocities, likewise; greater noise is measured", "rad/s", 1e-6, 100.0
+        0.02,
+        "least standard deviation of velocities, for a prismatic joint a tenth of it in m/s; the measured one is used"
+        " if it is greater",
+        "rad/s",
+        1e-6,
+        100.0,
     )
     velocity_delay: float = setting(
-        0.008, "greatest time by which velocities lag behind positions, and efforts behind commands", "s", 0.0, 0.1
+        0.008, "greatest lag of velocities behind positions, and of efforts behind commands", "s", 0.0, 0.1
     )
     command_delay: float = setting(
-        0.001, "time from when an effort is sent until the drives apply it, which the gains have to bear", "s", 0.0, 1.0
+        0.001, "time until the drives apply an effort that was sent; the gains must be stable with it", "s", 0.0, 1.0
     )
     unknown_friction: float = setting(0.1, "unknown friction, as ratio of a joint's effort limit", "-", 0.0, 1.0)
     model_error: float = setting(0.1, "relative error of the masses of the model", "-", 0.0, 1.0)
     unknown_payload: float = setting(1.0, "unknown mass at the tool", "kg", 0.0, 1e3)
     push_force: float = setting(40.0, "greatest force of a push at the tool", "N", 0.0, 1e4)
     drop_time: float = setting(
-        0.01, "time for which contradicting states are dropped before they are a fault", "s", 0.0, 1.0
+        0.01, "time for which inconsistent states are dropped before they are a fault", "s", 0.0, 1.0
     )
     following_tolerance: float = setting(
         0.5,
-        "greatest distance from the reference; a soft law may be as far as its effort limit stretches it (0: no limit)",
+        "greatest distance from the reference, or the deflection of a soft law at its effort limit if that is greater"
+        " (0: no limit)",
         "rad or m",
         0.0,
         1e3,
@@ -104,11 +116,11 @@ class SafetySettings(CheckedSettings):
         "refuse", "states without velocities: refuse them, or estimate the velocities", choices=lambda: MISSING_VELOCITY
     )
     velocity_filter: float = setting(
-        0.005, "time constant of velocities that are estimated, of states and of ~/reference", "s", 0.0, 1.0
+        0.005, "time constant of estimated velocities, those of states and of ~/reference", "s", 0.0, 1.0
     )
     integral_limit: float = setting(0.1, "bound of the integral of the position error", "rad s or m s", 0.0, 1e3)
     externally_supported: bool = switch(
-        False, "whether effort limits may be too low to hold the arm, because something else carries it"
+        False, "whether effort limits may be too low to hold the arm, because something else holds it"
     )
 
     @property

@@ -180,7 +180,7 @@ class FaultReaction(CheckedSettings):
     kind: ClassVar[str]
 
     reaction: str = choice("hold", "reaction to a fault", lambda: TO_CONTACT)
-    max_duration: float = setting(5.0, "how long that lasts", "s", 0.0, 3600.0)
+    max_duration: float = setting(5.0, "longest time of the reaction", "s", 0.0, 3600.0)
 
     def escalated(self, level: int) -> str:
         """The reaction, made so many levels stronger."""
@@ -193,7 +193,7 @@ def _reaction_class(kind: str) -> type[FaultReaction]:
     fault = FAULTS[kind]
     end = "before nothing is sent" if fault.reactions == WITHOUT_STATES else "before the ramp to zero"
     reaction = choice(fault.reaction, f"reaction to {fault.description}", lambda: fault.reactions)
-    duration = setting(fault.max_duration, f"how long that lasts {end}", "s", 0.0, 3600.0)
+    duration = setting(fault.max_duration, f"longest time of the reaction, {end}", "s", 0.0, 3600.0)
     members = [("reaction", str, reaction), ("max_duration", float, duration)]
     found: type[FaultReaction] = make_dataclass(
         f"{kind.title()}Reaction",

@@ -76,7 +76,8 @@ class CartesianImpedanceSettings(DirectedSettings):
     )
     singular_region: float = setting(
         FLOOR,
-        "distance from a singular pose, as ratio of the usual one, below which the posture supports the tool",
+        "distance from a singular pose, as ratio of its median over the poses of the arm, below which the inverse is"
+        " damped",
         "-",
         1e-3,
         1.0,

@@ -67,7 +67,7 @@ class HandGuidingSettings(TaskSettings):
         1e6,
     )
     corridor: float = setting(
-        0.0, "distance from the anchor at which locked translations begin to resist", "m", 0.0, 10.0
+        0.0, "distance from the initial line or plane within which locked translations do not resist", "m", 0.0, 10.0
     )
     walls: tuple[float, ...] = setting(
         (-FAR,) * 3 + (FAR,) * 3, "least x, y and z of the tool, and greatest x, y and z", "m", -FAR, FAR

@@ -48,7 +48,7 @@ def declare_gravity(node: Node, read_only: bool = False) -> None:
 
 def declare_tool(node: Node) -> None:
     """Declare the tool, which is fixed when the node starts."""
-    declare(node, "tool", "", "the tool, a link; the last that moves if empty", read_only=True)
+    declare(node, "tool", "", "link of the tool; the last link that moves if empty", read_only=True)
 
 
 def declare_joints(node: Node, robot: Robot, topic: str, read_only: bool = False) -> None:
@@ -62,8 +62,8 @@ def declare_locked(node: Node, robot: Robot, otherwise: str, read_only: bool = F
     """Declare the position of each locked joint; ``otherwise`` is the one if none is given, in words."""
     for joint in robot.joints:
         text = (
-            f"position of joint {joint.name} if joints leaves it out [{joint.position_unit}]; {otherwise}, if "
-            f"{NOT_GIVEN:g}"
+            f"position at which joint {joint.name} is locked if joints leaves it out [{joint.position_unit}]; "
+            f"{NOT_GIVEN:g} means {otherwise}"
         )
         name = f"locked_joints.{joint.name}"
         declare(node, name, NOT_GIVEN, text, bounds=(-NOT_GIVEN, NOT_GIVEN), read_only=read_only)

@@ -124,7 +124,7 @@ def declare_node_parameters(node: Node) -> None:
 def declare_choice_of_joints(node: Node, whole: Robot) -> None:
     """Declare which joints of a robot are controlled, and where the others are locked."""
     declare_joints(node, whole, "~/commands")
-    declare_locked(node, whole, "the last that is known of it, or else the middle of its range")
+    declare_locked(node, whole, "its last known position, or else the middle of its range")
 
 
 def declare_joint_parameters(node: Node, robot: Robot) -> None:

@@ -65,7 +65,7 @@ class SimulatorSettings(CheckedSettings):
     """Settings of the simulator node; each field's metadata describe it."""
 
     lockstep: bool = switch(
-        False, "whether to wait for the answer to each state on joint_commands, instead of keeping to real time"
+        False, "whether to wait for the command to each state on joint_commands, instead of running in real time"
     )
 
 
@@ -74,7 +74,7 @@ class PaceSettings(CheckedSettings):
     """Settings of the pace of time; each field's metadata describe it."""
 
     real_time_factor: float = setting(
-        0.0, "simulated time per real time; 0: as real time, or in lockstep as fast as the answers come", "-", 0.0, 1e3
+        0.0, "simulated time per real time; 0: real time, or in lockstep as fast as the commands come", "-", 0.0, 1e3
     )
 
 
