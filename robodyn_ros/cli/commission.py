@@ -7,8 +7,8 @@ Switches an arm on for the first time: with little effort, one joint at a time,
 from the tip to the base. It finds the sign, the scale and the friction of each
 joint. Then it raises the gravity compensation in steps from 0 to 100 %. Begin
 with the arm at rest without effort: on its stops, hanging, or supported. No
-controller may run beside it. It ends with Ctrl-C, with a joint that is too fast
-or too far, and if states are missing; the efforts are then ramped down. Keep
+controller may run at the same time. Ctrl-C, a joint that moves too fast or too
+far, or missing states end the procedure, and the efforts are ramped down. Keep
 the emergency stop in your hand. The exit code is 1 unless everything is right.
 
 Examples:

@@ -3,10 +3,10 @@
 
 """``robodyn compare``: compare the control laws on an arm.
 
-Has each control law do a step and a trajectory, in simulation, with the
-same stiffness and damping for all: error, settling, effort, and a verdict.
-The arm may differ from the model of the laws, in its masses, by a payload, and
-in its friction. A law that fails is not judged, and the exit code is then 1.
+Simulates a step and a trajectory under each control law, with the same
+stiffness and damping for all: error, settling, effort, and a verdict. The arm
+may differ from the model of the laws in its masses, its payload and its
+friction. A law that fails gets no verdict, and the exit code is then 1.
 
 Examples:
     robodyn compare arm.urdf                               an arm like its model

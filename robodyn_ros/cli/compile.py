@@ -4,14 +4,14 @@
 """``robodyn compile``: compile an arm's dynamics in advance.
 
 Compiles an arm's dynamics into the cache, so that a node compiles nothing when
-it starts. The folder may be copied to robots with the same processor: they run
-its functions without a compiler and without CasADi.
+it starts. The folder may be copied to robots with the same kind of processor:
+they run its functions without a compiler and without CasADi.
 
 Examples:
     robodyn compile arm.urdf                             functions of the nodes
     robodyn compile arm.urdf --of all --batch            everything
     robodyn compile arm.urdf --of tool --tool hand,tool  for two tools
-    robodyn compile arm.urdf --dynamics rnea,lagrangian  of both
+    robodyn compile arm.urdf --dynamics rnea,lagrangian  both formulations
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 """``robodyn completion``: print the tab completion of a shell.
 
 Prints a script for a shell: the tab key then completes verbs, options, the
-names of the plugins that are installed now, and files. Its place:
+names of the plugins that are installed now, and files. Write it to:
 
   bash  ~/.local/share/bash-completion/completions/robodyn
   zsh   a file _robodyn in a folder of $fpath

@@ -5,8 +5,8 @@
 
 Reads a recording of motion in which nothing touches the arm, estimates the
 external efforts with the momentum observer, and proposes thresholds that such
-motion hardly ever exceeds. Record the planned motions of the arm, over ten
-seconds and more. This is not a safety function in the sense of a standard.
+motion hardly ever exceeds. Record the planned motions of the arm, for ten
+seconds or more. This is not a safety function in the sense of a standard.
 
 Examples:
     robodyn contact arm.urdf free.csv                  thresholds from a table

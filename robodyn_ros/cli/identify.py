@@ -12,7 +12,8 @@ The new URDF keeps comments and unknown tags.
 A column of a table is called time, or joint/position, joint/effort (measured)
 or joint/command, as `robodyn simulate --out run.csv` writes it.
 
-The answer is no if the URDF predicted the efforts as well.
+The exit code is 1 if the new URDF does not predict the efforts better than the
+old one.
 
 Examples:
     robodyn identify arm.urdf run --out new.urdf                   a rosbag2

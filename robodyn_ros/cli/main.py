@@ -50,8 +50,8 @@ VERBS = (
 
 EPILOG = """\
 exit codes:
-  0    done, and the answer is yes
-  1    done, and the answer is no
+  0    done, with a good result
+  1    done, with a bad result: the help of each verb says which
   2    not done: a wrong command line or input, or a process that failed
   130  interrupted by Ctrl-C
 

@@ -9,7 +9,7 @@ scaling along a given path. By default it is quick and smooth; with --cost time
 it is the fastest, and its efforts jump from one limit to the other. The plan
 has the efforts of the motion; the controller feeds them forward.
 
-The answer is no if there is no such motion; the violated constraint is named.
+The exit code is 1 if there is no such motion; the violated constraint is named.
 
 Examples:
     robodyn plan arm.urdf --to PICK --out plan.json --plot plan.png  smoothly

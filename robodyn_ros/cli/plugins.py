@@ -3,9 +3,10 @@
 
 """``robodyn plugins``: list the plugins that are installed.
 
-Lists the installed plugins and the module that each comes from. One that cannot
-be loaded is shown with the cause, and the exit code is then 1. A control law is
-traced and runs compiled, or runs as Python; the reason is shown.
+Lists the installed plugins and the module that each comes from. If a plugin
+cannot be loaded, the cause is shown and the exit code is 1. For a control law,
+the list states whether it is traced and runs compiled, or the reason why it
+runs as Python.
 
 Examples:
     robodyn plugins           all of them

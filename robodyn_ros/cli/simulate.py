@@ -3,12 +3,12 @@
 
 """``robodyn simulate``: an arm under a control law, offline: figures, CSV, MCAP, rosbag2, a picture.
 
-Simulates an arm under a control law without ROS, as fast as it goes: the plant,
-drives and sensors of the simulator node and the control loop of the controller
-node, with the same parameters, from the same files. Each state gets its command
-as it arrives.
+Simulates an arm under a control law without ROS, as fast as the machine allows:
+the plant, drives and sensors of the simulator node and the control loop of the
+controller node, with the same parameters, from the same files. The command to
+each state is computed when the state arrives.
 
-The answer is no if the arm or its control failed.
+The exit code is 1 if the arm or its control failed.
 
 Examples:
     robodyn simulate arm.urdf --duration 5 --out run.csv        stay for 5 s

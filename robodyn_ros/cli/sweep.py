@@ -9,7 +9,7 @@ processors of this machine or on a Dask cluster, with the same results. Reports
 the probability that the arm meets its specification, the worst cases, and the
 sensitivity to each input. Every case can be repeated alone.
 
-The answer is yes if every case meets the specification.
+The exit code is 1 if a case does not meet the specification.
 
 Examples:
     robodyn sweep study.yaml                            into the folder study

@@ -5,9 +5,9 @@
 
 Records a motion that is shown by hand: the running controller changes to a law
 under which the arm can be guided, and back at the end. The motion is smoothed,
-thinned out to few points, slowed down where the limits require it, and written
-as a JointTrajectory. With --play the controller follows such a file, under any
-law, from any position of the arm. `robodyn simulate --motion` takes it too.
+reduced to few points, slowed down if it exceeds the limits, and written as a
+JointTrajectory. With --play the controller follows such a file, under any law,
+from any position of the arm. `robodyn simulate --motion` reads it too.
 
 Examples:
     robodyn teach arm.urdf --out wave.json               guide the arm; Enter ends

@@ -3,14 +3,14 @@
 
 """``robodyn tune``: gains that meet a specification on arms that differ from the model.
 
-Searches for gains, and if asked for the controller, that keep to the
-specification of a study in its worst cases, with the least effort. The section
-tune of the study has their bounds. Then compares them with those of the study,
-on cases that the search has not seen, and writes a parameter file for the
-controller node.
+Searches for the gains that meet the specification of a study in its worst
+cases with the least effort. The section `tune` of the study has the bounds of
+the gains; if it lists several controllers, one of them is chosen too. Then the
+tuned gains are compared with those of the study, on cases that the search has
+not used, and written into a parameter file for the controller node.
 
-The answer is yes if the tuned gains keep to the specification on the worst of
-those cases too.
+The exit code is 1 if the tuned gains do not meet the specification in the worst
+of these cases.
 
 Examples:
     robodyn tune study.yaml                          writes tuned.yaml

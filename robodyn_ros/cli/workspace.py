@@ -10,8 +10,9 @@ limits, and each cell of space gets the best value of the positions in it:
   payload         the greatest mass that the effort limits can hold at rest
 
 A spatial arm is drawn in three slices through the middle of its workspace, and
-as a cloud that is cut open; a planar arm in its plane.
-Every drawn cell is reachable; more samples fill gaps.
+as a cloud that is cut open; a planar arm in its plane. Every drawn cell is
+reachable; more samples fill gaps. The exit code is 1 if --payload is given and
+the arm can hold it nowhere.
 
 Examples:
     robodyn workspace arm.urdf                         workspace.png

@@ -1,17 +1,17 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""``robodyn bench``: how fast an arm's dynamics are on this machine, and is it good enough for control.
+"""``robodyn bench``: measure an arm's dynamics on this machine, and whether the machine is good enough for control.
 
 Measures the dynamics of an arm on this machine: single calls (in place: in
 memory of the caller, as a control loop does it; plain: arrays in, array out),
 many states at once, a rollout, and the time until the first effort. Pinocchio,
-MuJoCo and the Robotics Toolbox do the same work beside it where they are
-installed (pip install pin mujoco).
+MuJoCo and the Robotics Toolbox are measured too if they are installed
+(pip install pin mujoco).
 
 With --computer it measures for half a minute how well this computer keeps the
 times of a control loop, and shows the rates and gains that are safe here. The
-answer is no if the default gains are not.
+exit code is 1 if the default gains are not safe.
 
 Examples:
     robodyn bench arm.urdf                        table

@@ -8,11 +8,12 @@ ROS 2 graph, and moves the PRR arm, an elevator that carries a two-link arm,
 through its named poses under each control law, with the same stiffness and
 damping at home. Then shows the figures of each law, and draws them.
 
-The answer is yes if computed torque tracks 10 times better than pd on every
-revolute joint (RMS), and within 2 mm and 5 mrad RMS. That takes about a minute;
-Ctrl-C ends it at once. On a machine that is too busy for real time a run is
-repeated in lockstep, where the arm waits for the controller; a run with a
-fault, a gap or too many lost commands gives no verdict, and the exit code is 1.
+The exit code is 0 if computed torque tracks 10 times better than pd on every
+revolute joint (RMS), and within 2 mm and 5 mrad RMS. The demonstration takes
+about a minute; Ctrl-C ends it at once. On a machine that is too busy for real
+time a run is repeated in lockstep, where the arm waits for the controller. A
+run with a fault, a gap or too many lost commands gives no verdict, and the exit
+code is 1.
 
 Examples:
     robodyn demo                                  everything; draws demo.png
