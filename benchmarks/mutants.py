@@ -61,7 +61,7 @@ ROOMS = {
         "test_nodes_time.py test_nodes_realtime.py test_nodes_scheduling.py test_nodes_faults.py "
         "test_nodes_closed_loop.py test_nodes_life_cycles.py",
     ),
-    "robot": ("robot/**/*.py", "test_robot_*.py test_yaml_files.py test_fuzz_urdf.py"),
+    "robot": ("robot/**/*.py", "test_robot_*.py test_yaml_files.py test_fuzz_urdf.py test_kinematics_truth.py"),
     "kinematics": ("kinematics/**/*.py", "test_kinematics_*.py test_workspace.py test_dynamics_truth.py"),
     "dynamics": (
         "dynamics/**/*.py",
