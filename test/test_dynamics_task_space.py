@@ -87,28 +87,6 @@ def test_khatibs_formulas_on_pinocchios_terms(name: str) -> None:
             assert_allclose(ours, theirs, rtol=0, atol=1e-10 * max(1.0, np.abs(theirs).max()))
 
 
-@pytest.mark.parametrize("name", ARMS)
-def test_the_null_space_does_not_accelerate_the_tool(name: str) -> None:
-    task = task_of(name)
-    for q, qd in ordinary(task, 3):
-        found = task.terms(q, qd)
-        tau = found.null @ np.random.default_rng(1).uniform(-10.0, 10.0, len(q))
-        acceleration = found.jacobian @ np.linalg.solve(task.dynamics.mass_matrix(q), tau)
-        assert np.abs(acceleration).max() < 1e-9
-
-
-def test_the_task_moves_by_its_own_equation() -> None:
-    """Λ ẍ + μ + p = F + J̄ᵀ τ along a step of the joints' own equations, with a force at the tool."""
-    task = task_of("eight joints")
-    rng = np.random.default_rng(5)
-    for q, qd in ordinary(task, 3):
-        found = task.terms(q, qd)
-        tau, force = rng.uniform(-5.0, 5.0, len(q)), rng.uniform(-5.0, 5.0, 6)
-        qdd = task.dynamics.forward(q, qd, tau + found.jacobian.T @ force)
-        left = found.inertia @ (found.jacobian @ qdd + found.drift) + found.coriolis + found.gravity
-        assert_allclose(left, force + found.inverse.T @ tau, atol=1e-8)
-
-
 def test_an_arm_has_the_directions_that_it_has() -> None:
     assert_allclose(task_of("prr").axes, np.eye(6)[[0, 2, 4]])
     joint = '<joint name="elevator" type="prismatic">'

@@ -236,12 +236,7 @@ def test_the_forward_pass_follows_the_feedback_within_the_limits(tilted):
 def test_linear_quadratic_problem_is_solved_at_once_as_riccati_has_it():
     """A carriage on a level rail is a double integrator; QT is what is left after the end, for ever."""
     mass, h, Q, R = 3.7, 0.05, np.diag([7.0, 0.4]), np.array([[0.3]])
-    carriage = arms.robot(
-        "carriage",
-        arms.link("rail"),
-        arms.link("box", mass, (0.1, 0.2, 0.3), (0.1, 0, 0, 0.2, 0, 0.15)),
-        arms.joint("slide", "prismatic", "rail", "box", (1, 0, 0), limit=(-5.0, 5.0, 9.0, 1e9)),
-    )
+    carriage = arms.slider((-5.0, 5.0, 9.0, 1e9), mass)
     A, B = np.array([[1.0, h], [0.0, 1.0]]), np.array([[h * h / 2], [h]]) / mass
     P = solve_discrete_are(A, B, h * Q, h * R)
     gain = np.linalg.solve(h * R + B.T @ P @ B, B.T @ P @ A)

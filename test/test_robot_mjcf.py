@@ -94,13 +94,10 @@ def compare(robot: Robot, model: object, seed: int = 4) -> None:
 
 @pytest.mark.parametrize("text", [JOINTS, BRANCHES], ids=["joints", "branches"])
 def test_it_moves_as_mujoco_does(text: str) -> None:
-    compare(load_robot(text), mujoco.MjModel.from_xml_string(text))
-
-
-def test_the_urdf_of_it_is_the_same_robot() -> None:
-    robot = load_robot(JOINTS)
-    compare(load_robot(robot.urdf), mujoco.MjModel.from_xml_string(JOINTS))
-    assert robot.name == "awkward arm"
+    """So does the robot of its URDF."""
+    robot, model = load_robot(text), mujoco.MjModel.from_xml_string(text)
+    compare(robot, model)
+    compare(load_robot(robot.urdf), model)
 
 
 @pytest.mark.parametrize("damping", [0.31, 0.0])
@@ -113,7 +110,7 @@ def test_the_urdf_of_it_is_read_by_ros(text: str, damping: float) -> None:
 
 def test_joints_keep_their_limits_friction_and_rotors() -> None:
     robot = load_robot(JOINTS)
-    assert robot.joint_names == ("pan", "lift", "tilt", "joint3")
+    assert (robot.name, robot.joint_names) == ("awkward arm", ("pan", "lift", "tilt", "joint3"))
     assert [joint.type for joint in robot.joints] == ["revolute", "prismatic", "continuous", "revolute"]
     assert_allclose(robot.lower, [np.deg2rad(-170), -0.3, -np.inf, np.deg2rad(-120)])
     assert_allclose(robot.upper, [np.deg2rad(150), 0.45, np.inf, np.deg2rad(130)])

@@ -84,8 +84,7 @@ class NewtonEuler(Equations):
             tau[node.body.coordinate] += node.body.ratio * (force[2] if node.prismatic else torque[2])
             if node.parent >= 0:
                 before = wrenches[node.parent]
-                force = transform.up(force)
-                torque = transform.up(torque) + ca.cross(transform.offset, force)
+                force, torque = _wrench_in_parent(force, torque, transform)
                 wrenches[node.parent] = (before[0] + force, before[1] + torque)
         return tau
 
@@ -126,8 +125,7 @@ class NewtonEuler(Equations):
                 result[i, j] += value
                 if at != index:
                     result[j, i] += value
-                force = transforms[at].up(force)
-                torque = transforms[at].up(torque) + ca.cross(transforms[at].offset, force)
+                force, torque = _wrench_in_parent(force, torque, transforms[at])
                 at = lower.parent
         return result
 
@@ -203,7 +201,9 @@ def solve_articulated(tree: Tree, q: ca.SX, tau: ca.SX, armature: ca.SX, inertia
             passed = column * (rotor * inverse)
             rest[axis, :], rest[:, axis] = passed.T, passed
             articulated[node.parent] += _inertia_in_parent(rest, transforms[index])
-            forces[node.parent] += _force_in_parent(forces[index] + column * net, transforms[index])
+            torque, force = ca.vertsplit(forces[index] + column * net, 3)
+            force, torque = _wrench_in_parent(force, torque, transforms[index])
+            forces[node.parent] += ca.vertcat(torque, force)
     motions: list[ca.SX] = []
     qdd = ca.SX.zeros(tree.n)
     for index, (node, transform) in enumerate(zip(tree.nodes, transforms, strict=True)):
@@ -232,6 +232,7 @@ def _inertia_in_parent(matrix: ca.SX, transform: Transform) -> ca.SX:
     return ca.blockcat([[angular, moved], [moved.T, linear]])
 
 
-def _force_in_parent(force: ca.SX, transform: Transform) -> ca.SX:
-    linear = transform.up(force[3:])
-    return ca.vertcat(transform.up(force[:3]) + ca.cross(transform.offset, linear), linear)
+def _wrench_in_parent(force: ca.SX, torque: ca.SX, transform: Transform) -> tuple[ca.SX, ca.SX]:
+    """Force and moment about the origin of the body's frame, in the parent's frame and about its origin."""
+    force = transform.up(force)
+    return force, transform.up(torque) + ca.cross(transform.offset, force)

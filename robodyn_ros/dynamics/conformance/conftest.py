@@ -49,14 +49,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """A plugin that is not installed, or refuses an arm that it is tested on, ends the run before its first test."""
-    if config.getoption("--arm"):
-        for item in items:
-            if item.get_closest_marker("of_the_kit"):
-                item.add_marker(OWN_ARM)
-    if config.getoption("--tier") == "learned":
-        for item in items:
-            if item.get_closest_marker("of_the_urdf"):
-                item.add_marker(OWN_NUMBERS)
+    for item in items:
+        if config.getoption("--arm") and item.get_closest_marker("of_the_kit"):
+            item.add_marker(OWN_ARM)
+        if config.getoption("--tier") == "learned" and item.get_closest_marker("of_the_urdf"):
+            item.add_marker(OWN_NUMBERS)
     known = rd.available("dynamics")
     for name in set(config.getoption("--dynamics")) - set(known):
         raise pytest.UsageError(f"no dynamics plugin {name!r}; installed are {', '.join(known)}")

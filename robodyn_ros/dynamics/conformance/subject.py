@@ -253,13 +253,21 @@ def _link(name: str, mass: float = 0.0, com: str = "0 0 0", moments: str = "0 0 
     )
 
 
-def _joint(name: str, kind: str, ends: str, axis: str = "1 0 0", xyz: str = "0 0 0", rpy: str = "0 0 0") -> str:
-    """A joint; ends are its parent and child link. Its friction is not to be seen unless it is asked for."""
+FRICTION = '<dynamics damping="0.37" friction="0.21"/>'
+"""Friction that is not to be seen unless it is asked for."""
+
+
+def _joint(
+    name: str,
+    kind: str,
+    ends: str,
+    axis: str = "1 0 0",
+    xyz: str = "0 0 0",
+    rpy: str = "0 0 0",
+    extra: str = FRICTION,
+) -> str:
+    """A joint; ends are its parent and child link."""
     parent, child = ends.split()
-    return _followed(name, kind, parent, child, axis, xyz, rpy, '<dynamics damping="0.37" friction="0.21"/>')
-
-
-def _followed(name: str, kind: str, parent: str, child: str, axis: str, xyz: str, rpy: str, extra: str) -> str:
     return (
         f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
         f'<origin xyz="{xyz}" rpy="{rpy}"/><axis xyz="{axis}"/>'
@@ -313,6 +321,9 @@ def tree(reverse: bool = False) -> str:
 PLAIN = "prismatic and revolute joints"
 """Name of the arm for clauses that do not depend on the arm."""
 
+FOLLOWER = '<mimic joint="finger" multiplier="1.25" offset="0.035"/>'
+TURNER = '<mimic joint="follower" multiplier="-2.5" offset="0.4"/>'
+
 ARMS = {
     PLAIN: _robot(
         _link("base"),
@@ -342,14 +353,8 @@ ARMS = {
         _link("thumb", 0.14, "0.015 0.07 0.025", "0.0002 0 0 0.0003 0 0.00025"),
         _joint("shoulder", "revolute", "base arm", "0 1 0"),
         _joint("finger", "prismatic", "arm left", "0 1 0.1", "0.01 0.02 0.45"),
-        _followed(
-            *("follower", "prismatic", "arm", "right", "0 -1 0.2", "0.015 -0.03 0.47", "0 0 0"),
-            '<mimic joint="finger" multiplier="1.25" offset="0.035"/>',
-        ),
-        _followed(
-            *("turner", "revolute", "right", "thumb", "1 0 0.3", "0.02 0.01 0.03", "0.1 0.2 0.3"),
-            '<mimic joint="follower" multiplier="-2.5" offset="0.4"/>',
-        ),
+        _joint("follower", "prismatic", "arm right", "0 -1 0.2", "0.015 -0.03 0.47", extra=FOLLOWER),
+        _joint("turner", "revolute", "right thumb", "1 0 0.3", "0.02 0.01 0.03", "0.1 0.2 0.3", TURNER),
     ),
     "a link without mass between joints": _robot(
         _link("base"),
