@@ -46,6 +46,11 @@ def formulation(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
+@pytest.fixture(params=ARMS)
+def arm(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
 @pytest.mark.parametrize(("compiled", "arm"), [*product([False], ARMS), (True, COMPILED)])
 def test_terms_follow_from_each_other(formulation: str, arm: str, compiled: bool) -> None:
     n = rd.load_robot(ARMS[arm]).n
@@ -72,18 +77,6 @@ def test_terms_follow_from_each_other(formulation: str, arm: str, compiled: bool
     assert_allclose(dynamics.energy(q, qd).kinetic, qd @ mass @ qd / 2, rtol=1e-10)
 
 
-@pytest.mark.parametrize("arm", ARMS)
-def test_mass_rate_minus_twice_coriolis_is_skew(formulation: str, arm: str) -> None:
-    """Ṁ by central differences of O(h⁴), so that the check owes nothing to how C is made."""
-    dynamics, h = make(formulation, arm), 1e-3
-    q, qd = np.random.default_rng(5).uniform(-3, 3, (2, 50, dynamics.robot.n))
-    m = [dynamics.mass_matrix(q + k * h * qd) for k in (-2, -1, 1, 2)]
-    rate = (m[0] - 8 * m[1] + 8 * m[2] - m[3]) / (12 * h)
-    skew = rate - 2 * dynamics.coriolis_matrix(q, qd)
-    assert_allclose((skew + skew.transpose(0, 2, 1)) / np.abs(rate).max(), 0, atol=1e-8)
-
-
-@pytest.mark.parametrize("arm", ARMS)
 def test_the_regressor_times_theta_is_the_effort(formulation: str, arm: str) -> None:
     n = rd.load_robot(ARMS[arm]).n
     payload = Payload(rd.load_robot(ARMS[arm]).bodies[-1].name, 1.3, (0.1, -0.2, 0.3), np.diag([0.03, 0.04, 0.05]))
@@ -97,7 +90,6 @@ def test_the_regressor_times_theta_is_the_effort(formulation: str, arm: str) -> 
     assert_allclose(regressor[:, :, -3 * n : -2 * n], np.eye(n) * states[2][:, None, :], atol=1e-15)
 
 
-@pytest.mark.parametrize("arm", ARMS)
 def test_the_regressor_of_slotine_and_li(formulation: str, arm: str) -> None:
     """M q̈_r + C(q, q̇) q̇_r + g + friction(q̇_r); of the arm's own motion it is the regressor."""
     n = rd.load_robot(ARMS[arm]).n
@@ -112,7 +104,6 @@ def test_the_regressor_of_slotine_and_li(formulation: str, arm: str) -> None:
     assert_allclose(dynamics.slotine_li_regressor(q, qd, qd, qdd_r), own, atol=1e-12 * np.abs(own).max())
 
 
-@pytest.mark.parametrize("arm", ARMS)
 def test_the_sensitivity_is_that_of_each_body_of_a_payload_and_of_a_force(arm: str) -> None:
     model, alone = make("rnea", arm), make("rnea", arm)
     robot, n = model.robot, model.robot.n
@@ -167,7 +158,6 @@ def test_derivatives_against_pinocchio(formulation: str, arm: str) -> None:
         assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * max(1, np.abs(expected).max()))
 
 
-@pytest.mark.parametrize("arm", ARMS)
 def test_derivatives_against_finite_differences(formulation: str, arm: str) -> None:
     """With friction, armature and a mimic joint, where Pinocchio has other rules."""
     n = rd.load_robot(ARMS[arm]).n
@@ -204,7 +194,6 @@ def test_momentum_against_pinocchio(formulation: str, arm: str) -> None:
     assert_allclose(dynamics.center_of_mass(q), com, rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize("arm", ARMS)
 def test_a_payload_is_a_heavier_link(formulation: str, arm: str) -> None:
     """Held or built in, the same body has the same dynamics; no code is made anew for it."""
     robot = rd.load_robot(ARMS[arm])
@@ -309,7 +298,6 @@ def test_wrong_parameters_change_nothing(formulation: str, change: dict[str, obj
     assert dynamics.parameters.payload is None
 
 
-@pytest.mark.parametrize("arm", ARMS)
 def test_an_external_wrench_does_the_work_it_does(formulation: str, arm: str) -> None:
     """Jᵀ w · q̇ is the power of the wrench, by the motion of the link itself."""
     dynamics = make(formulation, arm)

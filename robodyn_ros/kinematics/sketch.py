@@ -177,17 +177,8 @@ def _placed(robot: Robot, q: Array) -> list[SketchedBody]:
         value = body.ratio * q[body.coordinate] + body.offset
         frame = zero @ body.joint.motion(value)
         axis = zero.rotation @ body.joint.axis
-        bodies.append(
-            SketchedBody(
-                zero,
-                frame,
-                axis,
-                value,
-                body.joint.is_prismatic,
-                [],
-                _seen(frame, body.inertial.com) if body.inertial.mass else None,
-            )
-        )
+        com = _seen(frame, body.inertial.com) if body.inertial.mass else None
+        bodies.append(SketchedBody(zero, frame, axis, value, body.joint.is_prismatic, [], com))
     for index, placed in enumerate(bodies):
         here = placed.frame
         children = [_seen(here, each.placement.translation) for each in robot.bodies if each.parent == index]

@@ -103,25 +103,13 @@ def _built(robot: Robot) -> Tree:
 
 def geometry(tree: Tree) -> tuple[object, ...]:
     """Return numbers that are equal for two trees if and only if their equations differ only in inertias."""
-    return (
-        tree.n,
-        tree.base.tolist(),
-        *(
-            (
-                node.parent,
-                node.prismatic,
-                node.rotation.tolist(),
-                node.turn,
-                node.offset.tolist(),
-                node.frame.rotation.tolist(),
-                node.frame.translation.tolist(),
-                node.body.coordinate,
-                node.body.ratio,
-                node.body.offset,
-            )
-            for node in tree.nodes
-        ),
-    )
+    return tree.n, tree.base.tolist(), *map(_geometry_of, tree.nodes)
+
+
+def _geometry_of(node: TreeNode) -> tuple[object, ...]:
+    body, arrays = node.body, (node.rotation, node.offset, node.frame.rotation, node.frame.translation)
+    motion = node.parent, node.prismatic, node.turn, body.coordinate, body.ratio, body.offset
+    return *motion, *(array.tolist() for array in arrays)
 
 
 def _choose_frames(bodies: tuple[Body, ...]) -> list[Pose]:
@@ -142,20 +130,20 @@ def _choose_frames(bodies: tuple[Body, ...]) -> list[Pose]:
             before = bodies[body.parent] if body.parent >= 0 else None
             along = np.zeros(3)
             if before is not None and not body.joint.is_prismatic and not before.joint.is_prismatic:
-                along = _foot(axis, back.translation, back.rotation @ before.joint.axis, np.zeros(3))
+                along = _foot(axis, back.translation, back.rotation @ before.joint.axis)
             towards = body.inertial.com - along
         frames[index] = Pose(read_only(_oriented(axis, towards)), read_only(along))
     return frames
 
 
-def _foot(axis: Array, point: Array, direction: Array, otherwise: Array) -> Array:
-    """The point of the line along ``axis`` through 0 that is closest to another line; ``otherwise`` if it is far."""
+def _foot(axis: Array, point: Array, direction: Array) -> Array:
+    """The point of the line along ``axis`` through 0 that is closest to another line; 0 if it is far."""
     normal = np.cross(axis, direction)
     square = normal @ normal
     if square < PARALLEL**2:
-        return otherwise
+        return np.zeros(3)
     distance = (np.cross(point, direction) @ normal) / square
-    return distance * axis if abs(distance) <= NEAR * np.linalg.norm(point) else otherwise
+    return distance * axis if abs(distance) <= NEAR * np.linalg.norm(point) else np.zeros(3)
 
 
 def _oriented(axis: Array, towards: Array) -> Array:

@@ -130,7 +130,11 @@ def _libraries(dynamics: CompiledDynamics, motion: Program) -> tuple[Wanted, Wan
 
 
 class Passes:
-    """The passes, bound to the memory of a problem; they cannot be called if libraries are only listed."""
+    """The passes, bound to the memory of a problem; they cannot be called if libraries are only listed.
+
+    Attributes:
+        linearise: computes A and B along the trajectory.
+    """
 
     def __init__(self, memory: DDPMemory, dynamics: CompiledDynamics, motion: Program, parameters: Array) -> None:
         """
@@ -153,14 +157,10 @@ class Passes:
         derived = m.A, m.B, m.lx, m.lu, m.lxx, m.lux, m.luu, m.vx, m.vxx
         wanted, feedback = (m.u, m.lower, m.upper), (m.k, m.K)
         self._steps = m.steps
-        self._linearise = _bound(linearisation.linearise, m.steps, (m.h, m.x, m.u, parameters, m.A, m.B))
+        self.linearise = _bound(linearisation.linearise, m.steps, (m.h, m.x, m.u, parameters, m.A, m.B))
         self._backward = _bound(passes.backward, m.steps, (*derived, *wanted, *feedback, m.expected))
         known = m.h, m.x, m.u, *feedback, m.lower, m.upper, parameters
         self._forward = _bound(passes.forward, m.steps, (*known, m.x_new, m.u_new))
-
-    def linearise(self) -> None:
-        """Compute A and B along the trajectory."""
-        self._linearise()
 
     def backward(self, mu: float) -> bool:
         """Compute k, K and the expected change of the cost; False if Quu is not positive definite at a step."""
