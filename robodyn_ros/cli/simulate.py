@@ -120,9 +120,7 @@ def _writer(args: Namespace) -> Callable[[Path, Trial, Robot], None] | None:
     if name != "csv":
         files.check(args.out, name)
     check_file("--out", args.out)
-    if name == "csv":
-        return files.write_csv
-    return files.write_mcap if name == "mcap" else files.write_rosbag2
+    return {"csv": files.write_csv, "mcap": files.write_mcap}.get(name, files.write_rosbag2)
 
 
 def _simulate(args: Namespace, robot: Robot, given: dict[str, LoadedParameters]) -> tuple[Trial, float]:

@@ -185,9 +185,10 @@ class Document:
     sections: tuple[Section, ...]
     numbered: bool = True
 
-    def headings(self) -> list[tuple[int | None, Section]]:
-        """The sections, each with its number if there is one."""
-        return [(number if self.numbered else None, section) for number, section in enumerate(self.sections, 1)]
+    def headings(self, separator: str) -> list[tuple[str, Section]]:
+        """The sections, each with its number and a separator if there is one, else with nothing."""
+        counted = enumerate(self.sections, 1)
+        return [(f"{number}{separator}" if self.numbered else "", section) for number, section in counted]
 
 
 def equation(name: str, *terms: str) -> SumBlock:

@@ -76,8 +76,8 @@ def html(document: page.Document) -> str:
         ConfigurationError: the document has formulas, and latex2mathml is not installed.
     """
     parts = [f"<h1>{_prose(document.title)}</h1>", *_blocks(document.blocks)]
-    for number, section in document.headings():
-        heading = f"{f'{number}. ' if number else ''}{_prose(section.title)}"
+    for number, section in document.headings(". "):
+        heading = number + _prose(section.title)
         parts += [f'<h2 id="{escape(section.name)}">{heading}</h2>', *_blocks(section.blocks)]
     body = "\n".join(parts)
     style = STYLE + (math_font() if "<math" in body else "")

@@ -70,9 +70,8 @@ def tex(document: page.Document) -> str:
         rf"\section*{{{_prose(document.title)}}}",
         *_blocks(document.blocks),
     ]
-    for number, section in document.headings():
-        heading = f"{number}\\quad " if number else ""
-        parts += [rf"\subsection*{{{heading}{_prose(section.title)}}}", *_blocks(section.blocks)]
+    for number, section in document.headings(r"\quad "):
+        parts += [rf"\subsection*{{{number}{_prose(section.title)}}}", *_blocks(section.blocks)]
     return "\n".join([*parts, r"\end{document}"]) + "\n"
 
 
@@ -169,11 +168,8 @@ MARKUP = re.compile(r"[\\`*_{}<>|$]|^\[|\](?=[(\[])|&(?=#?\w+;)|~(?=~)")
 def markdown(document: page.Document) -> str:
     """Return the text of the file."""
     parts = [f"# {_markdown_prose(document.title)}", *_markdown_blocks(document.blocks)]
-    for number, section in document.headings():
-        parts += [
-            f"## {f'{number}. ' if number else ''}{_markdown_prose(section.title)}",
-            *_markdown_blocks(section.blocks),
-        ]
+    for number, section in document.headings(". "):
+        parts += [f"## {number}{_markdown_prose(section.title)}", *_markdown_blocks(section.blocks)]
     return "\n\n".join(parts) + "\n"
 
 

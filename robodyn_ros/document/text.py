@@ -158,8 +158,8 @@ def text_lines(document: page.Document, columns: int = COLUMNS) -> Iterator[Text
     yield TextLine(document.title, "title")
     yield TextLine("")
     yield from _blocks(document.blocks, columns)
-    for number, section in document.headings():
-        yield TextLine(f"{f'{number}  ' if number else ''}{plain(section.title)}", "heading")
+    for number, section in document.headings("  "):
+        yield TextLine(f"{number}{plain(section.title)}", "heading")
         yield TextLine("")
         yield from _blocks(section.blocks, columns)
 
