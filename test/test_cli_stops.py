@@ -130,9 +130,6 @@ def test_a_study_takes_joints_by_option_and_by_its_own_key(verb, study, capsys):
     (study / "study.yaml").write_text("joints: wrist\n" + STUDY, encoding="utf-8")
     assert main([verb, "study.yaml"]) == 2
     assert "study.yaml:1: joints: must be a list of names" in capsys.readouterr().err
-    (study / "study.yaml").write_text(STUDY, encoding="utf-8")
-    assert main([verb, "study.yaml", "--joints", "wirst"]) == 2
-    assert "(is it 'wrist'?)" in capsys.readouterr().err
 
 
 def test_an_option_wins_over_the_joints_of_a_parameter_file(tmp_path, capsys):

@@ -109,26 +109,18 @@ def test_the_observers_and_the_planner_go_on_too(graph, prr):
         assert process.ended() == 0
 
 
-def test_every_node_is_guarded():
-    """No node is made of rclpy's classes alone."""
-    found = 0
+def test_every_node_and_every_callback_of_a_future_is_guarded():
+    """No node is made of rclpy's classes alone; rclpy's EventsExecutor crashes where a callback raises."""
+    nodes = callbacks = 0
     for path in (ROOT / "robodyn_ros" / "nodes").rglob("*.py"):
         for item in ast.walk(ast.parse(path.read_text())):
             bases = [ast.unparse(base) for base in item.bases] if isinstance(item, ast.ClassDef) else []
             if {"Node", "LifecycleNode"} & set(bases):
-                found += 1
+                nodes += 1
                 assert bases[0] == "ExceptionGuard", f"{path}: {item.name}"
-    assert found == 10
-
-
-def test_every_callback_of_a_future_is_guarded():
-    """rclpy's EventsExecutor crashes where one raises."""
-    found = 0
-    for path in (ROOT / "robodyn_ros" / "nodes").rglob("*.py"):
-        for item in ast.walk(ast.parse(path.read_text())):
             if isinstance(item, ast.Call) and ast.unparse(item.func).endswith(".add_done_callback"):
-                found += 1
+                callbacks += 1
                 (callback,) = item.args
                 assert isinstance(callback, ast.Call), f"{path}:{item.lineno}"
                 assert ast.unparse(callback.func).endswith(".guarded"), f"{path}:{item.lineno}"
-    assert found
+    assert nodes == 10 and callbacks

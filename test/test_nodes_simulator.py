@@ -56,8 +56,9 @@ def test_states_come_with_simulated_time_and_the_clock_with_them(graph, simulato
 
 
 def test_pause_step_and_reset(graph, prr):
-    parameters = {"robot_description": prr, "initial_position": START, "diagnostics_rate": 50.0, "brake": False}
-    graph.start("simulator", **parameters)
+    """A step is one period of the states; all stamps are whole numbers of periods."""
+    given = {"initial_position": START, "diagnostics_rate": 50.0, "brake": False, "state_rate": 100.0}
+    graph.start("simulator", robot_description=prr, **given)
     states, clocks = graph.listen(JointState, "joint_states", 1000), graph.listen(Clock, "/clock", 1000)
     graph.wait(lambda: len(states) > 20 and clocks, "states")
     assert not graph.call(Trigger, "simulator/step").success
@@ -69,9 +70,10 @@ def test_pause_step_and_reset(graph, prr):
     graph.diagnostics("simulator")
     assert len(states) == count
     for step in (1, 2, 3):
-        assert graph.call(Trigger, "simulator/step").success
+        now = last + step * 10_000_000
+        assert graph.call(Trigger, "simulator/step").message == f"at {now / 1e9:.9g} s"
         graph.wait(lambda step=step: len(states) == count + step, "one state for each step")
-        assert nanoseconds(states[-1].header.stamp) == last + step * 2_000_000
+        assert nanoseconds(states[-1].header.stamp) == now
         graph.wait(lambda: nanoseconds(clocks[-1].clock) == nanoseconds(states[-1].header.stamp), "the clock with it")
     assert list(states[-1].position) != list(START.values())  # it falls
     assert graph.call(Trigger, "simulator/reset").success
@@ -81,7 +83,7 @@ def test_pause_step_and_reset(graph, prr):
     assert graph.call(SetBool, "simulator/pause", data=False).success
     graph.wait(lambda: len(states) > count + 100, "states after the pause")
     stamps = np.array([nanoseconds(state.header.stamp) for state in states[count + 4 :]])
-    assert (np.diff(stamps) == 2_000_000).all()  # what the pause took is not made up for
+    assert (np.diff(stamps) == 10_000_000).all()  # what the pause took is not made up for
 
 
 def test_commands_act_until_the_next_and_bad_ones_are_refused_and_counted(graph, simulator):

@@ -225,29 +225,6 @@ def test_what_cannot_keep_up_says_so_and_still_answers(graph, prr):
     assert "lost against real time" in process.output
 
 
-def test_a_step_is_one_period_of_the_states(graph, prr):
-    states, clocks = graph.listen(JointState, "joint_states", 1000), graph.listen(Clock, "/clock", 1000)
-    graph.start("simulator", robot_description=prr, initial_position=START, brake=False, state_rate=100.0)
-    graph.wait(lambda: states and clocks, "states")
-    assert graph.call(SetBool, "simulator/pause", data=True).success
-    assert graph.call(Trigger, "simulator/reset").success
-    graph.wait(lambda: nanoseconds(states[-1].header.stamp) == 0, "time 0")
-    assert list(states[-1].position) == list(START.values())
-    for step in range(1, 6):
-        states.clear()
-        now = step * 10_000_000
-        assert graph.call(Trigger, "simulator/step").message == f"at {now / 1e9:.9g} s"
-        graph.wait(lambda now=now: nanoseconds(clocks[-1].clock) == now, "the clock")
-        graph.wait(lambda: states, "the state of the step")
-        assert [nanoseconds(state.header.stamp) for state in states] == [now]
-    states.clear()
-    clocks.clear()
-    assert graph.call(SetBool, "simulator/pause", data=False).success
-    graph.wait(lambda: len(states) > 5 and len(clocks) > 5, "time to go on")
-    assert {nanoseconds(state.header.stamp) % 10_000_000 for state in states} == {0}
-    assert {nanoseconds(clock.clock) % 10_000_000 for clock in clocks} == {0}
-
-
 def test_lockstep_keeps_to_a_factor_where_there_is_one(graph, prr):
     publisher, stamps = graph.node.create_publisher(JointState, "joint_commands", 10), []
 
