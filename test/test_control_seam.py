@@ -98,3 +98,13 @@ def test_a_trajectory_of_turns_that_is_sent_again_under_way_goes_on_from_where_i
     turret.advance(0.5)
     assert turret.angle == pytest.approx(0.5 + 4 * np.pi, abs=1e-3)
     assert np.abs(turret.errors).max() < 0.01
+
+
+@pytest.mark.parametrize("angle", [4.0, -10.0])
+def test_an_arm_that_is_started_in_another_turn_is_held_there(angle: float) -> None:
+    """Its first state was a turn away from where it was started: no effort was sent."""
+    turret = Turret(0.0)
+    turret.loop.start(turret.time, [angle])
+    command = turret.loop.update(turret.time + DT, turret.time + DT, [angle + 1e-3], [0.0])
+    assert command is not None and command.fault is None and command.error is not None
+    assert_allclose(command.error, [-1e-3], atol=1e-12)

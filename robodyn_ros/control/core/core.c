@@ -107,6 +107,7 @@ void core_apply(Core* c, CoreSettings* next, int how) {
 void core_start(Core* c, double t, const double* q) {
   core_stop(c);
   start(&c->state, t, q);
+  copy(c->state.last_q, q); /* a continuous joint counts on from there */
 }
 
 int64_t core_simulated_time(Core* c, int64_t clock, int64_t stamp) {
