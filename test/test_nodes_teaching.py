@@ -103,10 +103,13 @@ def test_the_arm_is_to_be_guided_once_the_law_runs(prr, monkeypatch):
     assert next(script).what == "joint states"
 
 
-def test_a_motion_is_kept_where_the_controller_refuses_its_former_law(prr, monkeypatch, tmp_path):
+@pytest.mark.parametrize("told", [True, False])
+def test_a_motion_is_kept_where_the_controller_refuses_its_former_law(prr, monkeypatch, tmp_path, told):
+    """Also one that nobody ends, which ends itself after the longest time."""
     node, answer = teacher_of(prr, monkeypatch)
     node._law = node._running = "free_drive"
-    node._signalled, node._told, node._rows = False, True, []
+    node._signalled, node._told, node._rows = False, told, []
+    monkeypatch.setattr(teacher, "LONGEST", teacher.LONGEST if told else -1.0)
 
     def show(name, parameters, namespace):  # the node's part of the command
         node._path = Path(parameters["record"])

@@ -17,6 +17,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ PATIENCE = 15.0
 """Longest wait for the arm, its controller, and the controller's answers [s]."""
 
 LONGEST = 3600.0
-"""Longest demonstration [s]."""
+"""Longest demonstration; a longer one ends then [s]."""
 
 SWITCH = 60.0
 """Longest wait for a law, which may have to be compiled, beyond the patience [s]."""
@@ -115,7 +116,8 @@ class TeacherNode(ExceptionGuard, Node):  # type: ignore[misc]
             yield from self._until("joint states", lambda: self._rows)
             self._rows.clear()
             tell({"stage": "recording", "law": self._law})
-            yield ScriptStep("the end of the demonstration", lambda: self._told, extra_time=LONGEST)
+            end = monotonic() + LONGEST
+            yield ScriptStep("the end of the demonstration", lambda: self._told or monotonic() > end, LONGEST)
             tell({"stage": "the end"})
         finally:
             if before and before != self._law:
