@@ -66,6 +66,16 @@ def test_uniform_normal_and_choice():
 
 
 @pytest.mark.parametrize(
+    ("kind", "ends"), [("log_uniform", (0.01, 10.0)), ("log_uniform", (0.1, 0.3)), ("uniform", (-0.1, 0.3))]
+)
+def test_rounding_leads_to_no_value_beyond_the_ends(kind, ends):
+    """They may be the bounds of a parameter, such as the lag of a drive, which is 10 s at most."""
+    found = Distribution(kind, ends).ends()
+    assert_allclose(found, ends, rtol=1e-14)
+    assert ends[0] <= found[0] and found[1] <= ends[1]
+
+
+@pytest.mark.parametrize(
     "wrong",
     [
         ("uniform", (2, 1)),

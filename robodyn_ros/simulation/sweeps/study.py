@@ -105,9 +105,10 @@ class Distribution:
             from scipy.special import ndtri
 
             return first + second * float(ndtri(probability))
+        found = first + probability * (second - first)
         if self.kind == "log_uniform":
-            return float(np.exp(np.log(first) + probability * (np.log(second) - np.log(first))))
-        return first + probability * (second - first)
+            found = float(np.exp(np.log(first) + probability * (np.log(second) - np.log(first))))
+        return min(max(found, first), second)  # rounding may lead beyond the ends
 
     def probabilities(self) -> Array:
         """Return the probabilities in a full factorial: from end to end, or the middles of equal parts."""
