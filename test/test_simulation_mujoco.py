@@ -74,6 +74,20 @@ def test_limits_and_friction_as_far_as_mujoco_has_them():
     assert plants[0].time == plants[1].time
 
 
+@pytest.mark.parametrize(("name", "side"), [("shoulder", 1.0), ("wrist", -1.0)])
+def test_a_reset_into_a_stop(name, side):
+    """The stop takes the velocity into it, by an impulse that acts on the other joints too."""
+    robot = rd.load_robot(URDF / "prr.urdf")
+    q, qd, joint = np.array([1.0, 0.4, -0.3]), np.array([0.2, 0.5 * side, 0.7 * side]), robot.joint_names.index(name)
+    q[joint] = robot.upper[joint] if side > 0.0 else robot.lower[joint]
+    native, mujoco = both(rd.create_dynamics("rnea", robot))
+    for plant in (native, mujoco):
+        plant.reset(q, qd)
+        assert plant.qd[joint] == 0.0
+    assert np.abs(native.qd - qd).min() > 1e-3
+    np.testing.assert_allclose(mujoco.qd, native.qd, rtol=1e-10)
+
+
 @pytest.mark.parametrize("limits", ['lower="0.3" upper="0.3"', 'upper="0.3"', 'lower="-0.3"'])
 def test_ranges_that_mujoco_reads_as_none(limits):
     """One point, or a range of which a limit is left out, which is 0: the joint is pressed against its stop."""

@@ -153,6 +153,10 @@ class MuJoCoPlant(PlantBase):
     def _place(self, q: Array, qd: Array) -> None:
         self.arm.read_parameters(self.effects.viscous, self.effects.coulomb)
         self._seen = self.dynamics.parameters
+        into = ((q <= self.effects.lower) & (qd < 0.0)) | ((q >= self.effects.upper) & (qd > 0.0))
+        if into.any():  # the impulses of these stops
+            inverse = np.linalg.inv(self.dynamics.mass_matrix(q))[:, into]
+            qd = np.where(into, 0.0, qd - inverse @ np.linalg.solve(inverse[into], qd[into]))
         self.arm.place(q, qd)
         self._keep(q.copy(), qd)
 
