@@ -50,7 +50,7 @@ def test_without_delay_it_is_jurys_criterion(damping_ratio):
 def test_a_delay_that_is_a_rounding_error_is_none():
     loop = ControlLoop(ComputedTorque(DYNAMICS, 400.0, 40.0), ROBOT.effort_limit)
     problem = sampling_problem(loop.settings, StateSampling(0.004, 2.3e-18, 0.5), HOME)[1]
-    assert "a state every 0.004 s, 0 s old, carries a natural frequency" in problem
+    assert "a state every 0.004 s, 0 s old, allows a natural frequency" in problem
 
 
 def growth(period, delay, stiffness, damping, steps=400, parts=50):

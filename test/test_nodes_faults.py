@@ -389,7 +389,7 @@ def test_parameters_that_defeat_the_net(rig):
         ("takes .* s; 0.2 s is the most", {"effort_rate_limits__elevator": 1e-9}),
         ("below what holds the arm", {"gravity": [0.0, 0.0, -1e4]}),
         ("below what holds the arm", {"payload__mass": 1e6}),
-        ("a state every .* carries a natural frequency", {"gains__wrist__natural_frequency": 1000.0}),
+        ("a state every .* allows a natural frequency", {"gains__wrist__natural_frequency": 1000.0}),
         ("a state comes every .* state_timeout", {"state_timeout": 1e-3}),
     ]
     with rig.undisturbed():

@@ -55,7 +55,7 @@ def test_check_notes_where_a_dead_drive_would_not_show(tmp_path, capsys):
     main(["check", str(weak)])
     said = " ".join(capsys.readouterr().out.split())
     assert "note: joint 'wrist': the controller's stated uncertainty explains" in said
-    assert "If true, state smaller values: unknown_payload:" in said
+    assert "Set smaller values if they are true: unknown_payload:" in said
     assert "push_force:" in said
 
 

@@ -306,5 +306,5 @@ def uncertainty_findings(dynamics: Dynamics) -> Iterator[Finding]:
         f"joint {dynamics.robot.joint_names[worst]!r}",
         None,
         f"the controller's stated uncertainty explains {whole[worst]:.0%} of its effort limit in the home pose "
-        f"({parts}), so that a drive without effort shows only in its motion. If true, state smaller values: {less}",
+        f"({parts}), so only its motion shows that its drive fails. Set smaller values if they are true: {less}",
     )

@@ -140,9 +140,9 @@ def sampling_problem(
     old = round(sampling.delay, 6)  # a mean of differences of stamps: 1e-18 s is none
     every = f"a state every {period:.3g} s, {old:.2g} s old," if period else "any rate of states"
     return name, (
-        f"{every} carries a natural frequency of at most {sampling.carried * asked:.3g} rad/s of joint {joint_name!r} "
+        f"{every} allows a natural frequency of at most {sampling.carried * asked:.3g} rad/s of joint {joint_name!r} "
         f"with a command_delay of {settings.safety.command_delay:.2g} s, not {asked:.3g} rad/s: {remedy}, or "
-        f"{'send states more often' if period else 'state a command_delay that is true of these drives'}"
+        f"{'send states more often' if period else 'set command_delay to that of these drives'}"
     )
 
 
