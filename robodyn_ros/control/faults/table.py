@@ -55,7 +55,7 @@ FAULTS: Mapping[str, Fault] = {
     ),
     "law": Fault(
         "control law failed",
-        "the control law or the model raises, or gives efforts that are no numbers",
+        "the control law or the model raises an exception, or gives efforts that are not finite",
         "",
         "a control law that raises, or gives no numbers",
         "choose other gains or another law (--controller)",
@@ -63,7 +63,7 @@ FAULTS: Mapping[str, Fault] = {
     ),
     "sensor": Fault(
         "sensor fault",
-        "positions contradict velocities, or a joint stands although more drives it than may hold it",
+        "positions contradict velocities, or a joint is at rest although the effort on it exceeds what may hold it",
         "judge_consistency",
         "joint states that cannot be true",
         "compare the arm with its model (mass_scale, payload, friction), or lower the noise of its sensors",
@@ -72,8 +72,8 @@ FAULTS: Mapping[str, Fault] = {
     ),
     "following": Fault(
         "arm does not follow",
-        "the arm is further than `following_tolerance` from its reference, and than the effort limit stretches a soft "
-        "law; or it moves as no effort explains",
+        "the arm is further from its reference than `following_tolerance` and than the deflection of a soft law at its "
+        "effort limit; or no effort explains its motion",
         "judge_consistency",
         "an arm that does not follow",
         "move more slowly (a longer duration), carry less, correct the model, or raise natural_frequency",
@@ -82,7 +82,7 @@ FAULTS: Mapping[str, Fault] = {
     ),
     "speed": Fault(
         "too fast",
-        "a joint is faster than `overspeed` times its limit; the tool has more energy than `contact.energy`",
+        "a joint is faster than `overspeed` times its limit, or the tool has more energy than `contact.energy`",
         "judge_speed",
         "a joint faster than its limit",
         "move more slowly (a longer duration), lower the gains, or give the joint its motor's inertia (armature)",
@@ -108,7 +108,7 @@ FAULTS: Mapping[str, Fault] = {
     ),
     "collision": Fault(
         "collision",
-        "an effort, force or torque from outside is beyond a threshold `collision`",
+        "an external effort, force or torque exceeds a threshold `collision`",
         "judge_touch",
         "a collision",
         "clear the way, or raise the thresholds of contact",
@@ -119,7 +119,7 @@ FAULTS: Mapping[str, Fault] = {
     ),
     "touch": Fault(
         "touch",
-        "the same for a threshold `touch`; by default there is none",
+        "an external effort, force or torque exceeds a threshold `touch`; by default there is no threshold",
         "judge_touch",
         "a touch",
         "clear the way, or raise the thresholds of contact",
