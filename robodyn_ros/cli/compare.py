@@ -61,8 +61,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     for name, default, unit, text in (
         ("natural-frequency", 12.0, "W", "natural frequency of the errors [rad/s]; parameters override it"),
-        ("damping-ratio", 1.0, "Z", "damping ratio of the errors [-]; likewise"),
-        ("integral-rate", 0.0, "R", "rate of the integral action [1/s]; likewise"),
+        ("damping-ratio", 1.0, "Z", "damping ratio of the errors [-]; parameters override it"),
+        ("integral-rate", 0.0, "R", "rate of the integral action [1/s]; parameters override it"),
         ("rate", 500.0, "HZ", "rate of the control [Hz]"),
     ):
         parser.add_argument(

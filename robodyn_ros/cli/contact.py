@@ -53,7 +53,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--gain", type=float, default=30.0, metavar="K", help=text)
     text = "time of motion for the probability of a false alarm [h]"
     parser.add_argument("--hours", type=float, default=1.0, metavar="H", help=text)
-    parser.add_argument("--chance", type=float, default=0.01, metavar="P", help="its probability")
+    parser.add_argument(
+        "--chance", type=float, default=0.01, metavar="P", help="probability of a false alarm within --hours"
+    )
     add_parameters(parser, "the controller: its model, and what the drives add", "drive_compensates:=[gravity]")
     text = "parameter file of the controller to write (default: none is written)"
     parser.add_argument("--out", type=Path, metavar="FILE", help=text)

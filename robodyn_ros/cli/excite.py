@@ -46,11 +46,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_arm(parser)
     text = "JointTrajectory to write, as JSON"
     parser.add_argument("--out", type=Path, default=Path("motion.json"), metavar="FILE", help=text)
-    text = "position of the arm before: 0.3,-1,0 or joint=-1 (default: the nearest to 0 within its limits)"
+    text = "position of the arm before the motion: 0.3,-1,0 or joint=-1 (default: the nearest to 0 within its limits)"
     parser.add_argument("--from", dest="start", metavar="POSE", help=text)
     text = "least height of the links' origins in the root link's frame [m]"
     parser.add_argument("--floor", type=float, metavar="Z", help=text)
-    text = "box x y z x y z in that frame for the links' origins [m]"
+    text = "box for the links' origins in the root link's frame, least and greatest x y z [m]"
     parser.add_argument("--box", type=float, nargs=6, metavar="M", help=text)
     add_settings(parser, ExcitationSettings, OPTIONS)
     add_gravity(parser)

@@ -97,7 +97,7 @@ def _add_sources(parser: ArgumentParser) -> None:
     group.add_argument("--commands", default="", metavar="TOPIC", help=text)
     text = "joints in the order of a Float64MultiArray, separated by commas (default: the arm's)"
     group.add_argument("--command-joints", default="", metavar="NAMES", help=text)
-    text = "time of a message that counts (default: the stamp if there is one)"
+    text = "time of a message: its stamp, or when it was received (default: the stamp if there is one)"
     group.add_argument("--times", default=TIMES[0], choices=TIMES, help=text)
 
 

@@ -87,13 +87,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     where.add_argument("--via", action="append", default=[], metavar="POSE", help=text)
     where.add_argument("--obstacles", type=Path, metavar="FILE", help="spheres and boxes to avoid (YAML)")
     where.add_argument(
-        "--margin", type=float, default=0.01, metavar="LENGTH", help="least distance from them [m] (default: 0.01)"
+        "--margin", type=float, default=0.01, metavar="LENGTH", help="least distance from obstacles [m] (default: 0.01)"
     )
     how = parser.add_argument_group("how")
     text = "cost to minimise: time, effort, smoothness, or a sum as time+0.1*effort (default: quick and smooth, "
     text += f"{SMOOTH})"
     how.add_argument("--cost", metavar="COST", help=text)
-    how.add_argument("--duration", type=float, metavar="SECONDS", help="of the motion [s] (default: free)")
+    how.add_argument("--duration", type=float, metavar="SECONDS", help="duration of the motion [s] (default: free)")
     text = "time-scaling follows the spline through the poses"
     how.add_argument("--method", choices=METHODS, default=METHODS[0], help=text)
     text = "least distance from position limits during the motion [rad, m] (default: 0.02, for the soft limits)"
@@ -101,17 +101,19 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = "fraction of the limits of speed and effort to be used (default: 0.9)"
     how.add_argument("--limit-ratio", type=float, default=0.9, metavar="RATIO", help=text)
     for name, power in (("--acceleration", "²"), ("--jerk", "³")):
-        text = f"of every joint [rad/s{power}, m/s{power}] (default: that of the URDF)"
+        text = f"limit of every joint [rad/s{power}, m/s{power}] (default: that of the URDF)"
         how.add_argument(name, type=float, metavar="LIMIT", help=text)
     how.add_argument("--payload", type=float, metavar="KG", help="mass that the tool carries [kg] (default: 0)")
     add_gravity(how)
-    how.add_argument("--time-limit", type=float, default=20.0, metavar="SECONDS", help="for the search (default: 20)")
+    how.add_argument(
+        "--time-limit", type=float, default=20.0, metavar="SECONDS", help="longest search [s] (default: 20)"
+    )
     out = parser.add_argument_group("output")
     out.add_argument("--out", type=Path, metavar="FILE", help="write the plan here, as JSON")
-    out.add_argument("--plot", type=Path, metavar="FILE", help="draw it here: .png, .svg or .pdf")
-    text = "show it in a browser until Ctrl-C, by a server at this port (default: 8080; extra viewer)"
+    out.add_argument("--plot", type=Path, metavar="FILE", help="picture of the plan to write: .png, .svg or .pdf")
+    text = "show the plan in a browser until Ctrl-C, by a server at this port (default: 8080; extra viewer)"
     out.add_argument("--view", type=int, nargs="?", const=PORT, metavar="PORT", help=text)
-    out.add_argument("--send", action="store_true", help="send it to the controller of the running ROS 2 graph")
+    out.add_argument("--send", action="store_true", help="send the plan to the controller of the running ROS 2 graph")
     add_namespace(out)
     out.add_argument("--json", action="store_true", help="print the figures as JSON")
 

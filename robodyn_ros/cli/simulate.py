@@ -74,7 +74,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_arm(parser)
     text = f"control law, one of {', '.join((*available('controllers'), PASSIVE))} (default: computed_torque)"
     parser.add_argument("--controller", metavar="NAME", help=text)
-    text = f"how long [s] (default: {DURATION:g}, or as long as the tour)"
+    text = f"duration of the simulation [s] (default: {DURATION:g}, or as long as the tour)"
     parser.add_argument("--duration", type=float, metavar="SECONDS", help=text)
     motion = parser.add_mutually_exclusive_group()
     text = "pose to go to and rest at: 0.3,-1,0 or joint=-1,joint=0.2; repeatable (default: stay)"
@@ -87,8 +87,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = "write the recording here: .csv, .mcap, or a folder without ending for a rosbag2"
     parser.add_argument("--out", type=Path, metavar="PATH", help=text)
     formats = sorted(ENDINGS.values())
-    parser.add_argument("--format", choices=formats, help="format, if not by the ending")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw it here: .png, .svg or .pdf")
+    parser.add_argument("--format", choices=formats, help="format of --out (default: by the ending)")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="picture of the motion to write: .png, .svg or .pdf")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON instead of a table")
 
 

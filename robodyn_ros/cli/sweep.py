@@ -63,13 +63,15 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("study", type=Path, help="the study, a YAML file")
     text = "folder for the results and the report (default: the study's name)"
     parser.add_argument("--out", type=Path, metavar="FOLDER", help=text)
-    parser.add_argument("--resume", action="store_true", help="continue with the present results")
+    parser.add_argument(
+        "--resume", action="store_true", help="keep the results in the folder, and run the missing cases"
+    )
     add_parameters(parser, "the nodes simulator and controller, besides those of the study", "command_delay:=0.004")
     add_joints(parser)
     add_backend_arguments(parser)
-    parser.add_argument("--case", type=int, metavar="NUMBER", help="try this case alone, and print its row")
+    parser.add_argument("--case", type=int, metavar="NUMBER", help="run this case alone, and print its row")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="with --case: draw it here, .png, .svg or .pdf")
-    parser.add_argument("--no-report", action="store_true", help="leave the report out")
+    parser.add_argument("--no-report", action="store_true", help="write no report")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
 
 

@@ -43,9 +43,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, default=Path("taught.json"), metavar="FILE", help=text)
     text = "rosbag2 or table (.csv) to convert (default: the motion is shown now)"
     parser.add_argument("--recording", metavar="PATH", help=text)
-    text = "motion to play back, under the present law of the controller (default: one is shown)"
+    text = "motion to play back, under the present law of the controller (default: a motion is recorded)"
     parser.add_argument("--play", type=Path, metavar="FILE", help=text)
-    text = "ratio of the motion's own speed for --play"
+    text = "speed of --play, as ratio of the recorded speed"
     parser.add_argument("--speed", type=float, default=1.0, metavar="FACTOR", help=text)
     text = "law of the controller while the arm is guided by hand"
     parser.add_argument("--controller", default="hand_guiding", metavar="NAME", help=text)

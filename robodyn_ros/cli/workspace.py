@@ -72,7 +72,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = "the tool (default: the last link that the arm moves, before a gripper's fingers)"
     parser.add_argument("--tool", metavar="LINK", help=text)
     parser.add_argument("--of", default=OF[0], metavar="WHAT", help=" or ".join(OF))
-    text = "draw it here: .png, .svg or .pdf (default: workspace.png, unless --out is given)"
+    text = "picture of the workspace to write: .png, .svg or .pdf (default: workspace.png, unless --out is given)"
     parser.add_argument("--plot", type=Path, metavar="FILE", help=text)
     parser.add_argument("--out", type=Path, metavar="FILE", help="write a point cloud here, .ply")
     text = "one map with these axes, across and up (default: slices and a cloud, or the plane that the arm moves in)"

@@ -59,10 +59,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--computer", action="store_true", help=text)
     text = "rate of the states, with --computer [Hz] (default: %(default)g)"
     parser.add_argument("--rate", type=float, default=RATE, metavar="HZ", help=text)
-    text = "how long, with --computer [s] (default: %(default)g)"
+    text = "duration of the measurement, with --computer [s] (default: %(default)g)"
     parser.add_argument("--seconds", type=float, default=SECONDS, metavar="SECONDS", help=text)
     parser.add_argument("--dynamics", default="rnea", metavar="NAME", help="dynamics plugin")
-    parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N", help="runs that a median is taken of")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N", help="number of runs of each median")
     parser.add_argument("--json", action="store_true", help="figures for a script, in [µs] and [s]")
 
 

@@ -82,7 +82,7 @@ ReportCallback = Callable[[Mapping[str, Any]], None]
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
-    text = "draw it here: .png, .svg or .pdf"
+    text = "picture of the results to write: .png, .svg or .pdf"
     parser.add_argument("--plot", type=Path, default=Path("demo.png"), metavar="FILE", help=text)
     text = "control law, or several separated by commas"
     parser.add_argument("--controller", default=CONTROLLERS, metavar="NAME", help=text)
@@ -91,9 +91,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     what = "the nodes simulator and controller, besides those of the demonstration"
     add_parameters(parser, what, "simulator:mismatch.payload_mass:=0.5")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON instead of a table")
-    text = "let the arm wait for the command to each state from the start: no machine is too slow then (default: no)"
+    text = "let the arm wait for the command to each state, as on a machine that is too slow (default: no)"
     parser.add_argument("--lockstep", action="store_true", help=text)
-    text = "show it live in a browser, by a server at this port (default: 8080)"
+    text = "show the arm live in a browser, by a server at this port (default: 8080)"
     parser.add_argument("--view", type=int, nargs="?", const=8080, metavar="PORT", help=text)
 
 
