@@ -124,7 +124,10 @@ class Kinematics:
         Raises:
             InputError: as ``pose``, or the link has no mass.
         """
-        return self.pose(link, q, self._com(link))[..., :3, 3]
+        inertial = self.robot.link(link).inertial
+        if inertial is None or inertial.mass == 0.0:
+            raise InputError("link", f"{link!r} has no mass, and therefore no centre of mass", link)
+        return self.pose(link, q, inertial.com)[..., :3, 3]
 
     def kernel(self, link: str, frame: Frame = "aligned") -> Kernel:
         """Return pose and Jacobian of a link with memory of their own, for loops that allocate nothing.
@@ -156,12 +159,6 @@ class Kinematics:
         key = digest(*geometry(tree), places, source=__name__)
         return Program("kinematics_poses", key, (("q", n),), ((4 * len(links), 4),), build)
 
-    def _com(self, link: str) -> Array:
-        inertial = self.robot.link(link).inertial
-        if inertial is None or inertial.mass == 0.0:
-            raise InputError("link", f"{link!r} has no mass, and therefore no centre of mass", link)
-        return inertial.com
-
     def _at(self, quantity: str, link: str, point: ArrayLike) -> Kernel:
         """The kernel of a quantity of a link, for a point of it."""
         found = self._kernels.get((quantity, link)) if isinstance(link, str) else None
@@ -169,10 +166,7 @@ class Kinematics:
             found = self._kernels[quantity, link] = Kernel(
                 self._program(quantity, self.robot.link(link)), np.zeros(3), compiled=self.compiled
             )
-        if point is not ORIGIN:
-            found.parameters[:] = finite_state("point", point, 3)
-        else:
-            found.parameters[:] = 0.0
+        found.parameters[:] = 0.0 if point is ORIGIN else finite_state("point", point, 3)
         return found
 
     def _program(self, quantity: str, link: Link) -> Program:

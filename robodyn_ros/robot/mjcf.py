@@ -136,10 +136,9 @@ class _Writer:
             if name and name not in self._links:
                 parent = self._bodies[self._model.site_bodyid[site]]
                 self._fixed(parent, name, _pose(self._model.site_pos[site], self._model.site_quat[site]))
-        for element, problem in self._constraints():
-            ET.SubElement(self._root, CONSTRAINT, {"element": element, "problem": problem})
-        for element, problem in self._remarks():
-            ET.SubElement(self._root, REMARK, {"element": element, "problem": problem})
+        for tag, told in ((CONSTRAINT, self._constraints()), (REMARK, self._remarks())):
+            for element, problem in told:
+                ET.SubElement(self._root, tag, {"element": element, "problem": problem})
         ET.indent(self._root)
         return ET.tostring(self._root, encoding="unicode")
 
