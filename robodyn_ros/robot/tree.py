@@ -252,16 +252,11 @@ def check_finite(robot: Robot) -> None:
     Raises:
         RobotDescriptionError: one is not; the message names the link.
     """
-    for link in robot.links:
-        own = link.inertial or Inertial()
-        _finite(f"link {link.name!r}", link.pose.translation, own.com, own.inertia)
-    for body in robot.bodies:
-        _finite(f"link {body.name!r}", body.placement.translation, body.inertial.com, body.inertial.inertia)
-
-
-def _finite(title: str, *arrays: Array) -> None:
-    if not all(np.isfinite(array).all() for array in arrays):
-        raise RobotDescriptionError(title, _OVERFLOW)
+    parts = [(link.name, link.pose, link.inertial or Inertial()) for link in robot.links]
+    parts += [(body.name, body.placement, body.inertial) for body in robot.bodies]
+    for name, pose, own in parts:
+        if not all(np.isfinite(array).all() for array in (pose.translation, own.com, own.inertia)):
+            raise RobotDescriptionError(f"link {name!r}", _OVERFLOW)
 
 
 def check_moves_inertia(robot: Robot) -> None:
