@@ -10,11 +10,11 @@ import pytest
 from arms import joint, link, robot
 from industrial import urdfs
 from numpy.testing import assert_allclose
-from puma import COULOMB, GEARS, NOMINAL, ROTORS, TABLE, VISCOUS, puma
+from puma import COMS, COULOMB, GEARS, MASSES, MOMENTS, NOMINAL, ROTORS, TABLE, VISCOUS, puma
 
 import robodyn_ros as rd
 from robodyn_ros.errors import InputError, RobotDescriptionError
-from robodyn_ros.kinematics import Kinematics
+from robodyn_ros.kinematics import Kinematics, se3
 from robodyn_ros.kinematics.dh import DHRow, DHTable, LinkData, read_dh, robot_from_dh
 from robodyn_ros.kinematics.tree import build_tree
 from robodyn_ros.robot import Pose
@@ -58,14 +58,11 @@ def test_pinocchio_reads_the_puma() -> None:
 
 
 def test_the_puma_is_published_with_impossible_inertias() -> None:
+    third = LinkData(MASSES[2], COMS[2], np.diag(MOMENTS[2]))
     with pytest.raises(RobotDescriptionError, match=r"link3.*triangle inequality"):
-        robot_from_dh("puma", TABLE, [LinkData(1)] * 2 + [_third()] + [LinkData(1)] * 3)
+        robot_from_dh("puma", TABLE, [LinkData(1)] * 2 + [third] + [LinkData(1)] * 3)
     with pytest.raises(RobotDescriptionError, match="link 'link1'"):
         rd.load_robot(puma().urdf)
-
-
-def _third() -> LinkData:
-    return LinkData(4.8, (-0.0203, -0.0141, 0.070), np.diag([0.066, 0.086, 0.0125]))
 
 
 @pytest.mark.parametrize("convention", ["standard", "modified"])
@@ -99,28 +96,17 @@ def test_a_joint_without_limits_has_none_in_the_robots_own_urdf() -> None:
 
 
 def test_frames_of_a_table() -> None:
-    """Standard and modified by their definitions, written out with elementary matrices."""
-
-    def turn(axis: int, angle: float) -> np.ndarray:
-        c, s, m = np.cos(angle), np.sin(angle), np.eye(4)
-        i, j = [(1, 2), (2, 0), (0, 1)][axis]
-        m[i, i], m[i, j], m[j, i], m[j, j] = c, -s, s, c
-        return m
-
-    def shift(axis: int, way: float) -> np.ndarray:
-        m = np.eye(4)
-        m[axis, 3] = way
-        return m
-
+    """Standard and modified by their definitions, from poses about and along one axis."""
     q = np.array([0.3, -0.2, 0.8, 1.1])
     for convention in ("standard", "modified"):
-        table, pose = DHTable(ROWS, convention), np.eye(4)
+        table, pose = DHTable(ROWS, convention), Pose()
         for row, coordinate, frame in zip(ROWS, q, table.frames(q), strict=True):
             moved = coordinate + row.offset
             theta, d = (row.theta + moved, row.d) if row.kind == "revolute" else (row.theta, row.d + moved)
-            z, x = turn(2, theta) @ shift(2, d), shift(0, row.a) @ turn(0, row.alpha)
+            z = Pose.from_xyz_rpy((0, 0, d), (0, 0, theta))
+            x = Pose.from_xyz_rpy((row.a, 0, 0), (row.alpha, 0, 0))
             pose = pose @ (z @ x if convention == "standard" else x @ z)
-            assert_allclose(frame, pose, atol=1e-15, rtol=0)
+            assert_allclose(frame, se3.from_pose(pose), atol=1e-15, rtol=0)
 
 
 def test_inertias_are_the_rows_own() -> None:
