@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import signal
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
@@ -161,19 +162,43 @@ def fresh(graph: Graph) -> Graph:
     return graph
 
 
-@pytest.fixture
-def command(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
-    """Runs a command line in this process; returns its exit code, output and errors."""
-    from robodyn_ros.cli.main import main
+class Command:
+    """The command ``robodyn``, run in this process."""
 
-    def run(*arguments: object) -> tuple[int, str, str]:
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+
+    def __call__(self, *arguments: object) -> tuple[int, str, str]:
+        """Exit code, output and errors of a command line."""
+        from robodyn_ros.cli.main import main
+
         try:
             code = main([str(word) for word in arguments])
         except SystemExit as end:  # of argparse
             code = int(end.code or 0)
-        return code, *capsys.readouterr()
+        return code, *self._capsys.readouterr()
 
-    return run
+    def error(self, *arguments: object) -> str:
+        """What a command line that is wrong is answered."""
+        code, _, err = self(*arguments)
+        assert code == 2, err
+        return err
+
+    def out(self, *arguments: object, code: int | None = 0) -> str:
+        """What a command line prints that ends with this code, or for None with a yes or a no."""
+        found, out, err = self(*arguments)
+        assert found in ((0, 1) if code is None else (code,)), err
+        return out
+
+    def json(self, *arguments: object, code: int | None = 0) -> Any:
+        """The document that it prints with ``--json``."""
+        return json.loads(self.out(*arguments, "--json", code=code))
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Command:
+    """The command, with what it prints."""
+    return Command(capsys)
 
 
 @pytest.fixture

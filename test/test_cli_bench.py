@@ -3,7 +3,6 @@
 
 """``robodyn bench``: every figure is there, and is a time that was measured."""
 
-import json
 import sys
 
 import numpy as np
@@ -12,7 +11,6 @@ import pytest
 import robodyn_ros as rd
 from robodyn_ros.cli.bench import computer
 from robodyn_ros.cli.bench.computer import Timing, allowance, is_enough, verdict
-from robodyn_ros.cli.main import main
 from robodyn_ros.control import JointGains
 from robodyn_ros.control.faults.sampling import spectral_radius
 from robodyn_ros.control.laws.base import AccelerationGains
@@ -21,9 +19,8 @@ from robodyn_ros.files import find
 ARM = str(find("urdf/prr.urdf"))
 
 
-def test_json_has_every_figure(capsys):
-    assert main(["bench", ARM, "--rounds", "1", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+def test_json_has_every_figure(command):
+    found = command.json("bench", ARM, "--rounds", "1")
     assert (found["robot"], found["joints"], found["dynamics"]) == ("prr", 3, "rnea")
     for quantity in ("inverse", "forward", "mass_matrix", "gravity"):
         times = found["calls"][quantity]  # which of them is less, `make bench` shows: this machine may be busy
@@ -33,19 +30,17 @@ def test_json_has_every_figure(capsys):
     assert all(0.0 < found["first"][key] < 60.0 for key in ("import", "cold", "warm"))
 
 
-def test_the_table_fits_a_terminal_and_names_who_is_there(capsys):
+def test_the_table_fits_a_terminal_and_names_who_is_there(command):
     pytest.importorskip("pinocchio", reason="Pinocchio (pip install pin) is not installed")
-    assert main(["bench", ARM, "--rounds", "1", "--dynamics", "lagrangian"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = command.out("bench", ARM, "--rounds", "1", "--dynamics", "lagrangian").splitlines()
     assert max(map(len, lines)) <= 80
     assert "Pinocchio" in lines[2] and "lagrangian" in lines[0]
 
 
-def test_nobody_else_needs_to_be_installed(capsys, monkeypatch):
+def test_nobody_else_needs_to_be_installed(command, monkeypatch):
     for name in ("pinocchio", "mujoco", "roboticstoolbox"):
         monkeypatch.setitem(sys.modules, name, None)
-    assert main(["bench", ARM, "--rounds", "1", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = command.json("bench", ARM, "--rounds", "1")
     assert set(found["calls"]["inverse"]) == {"in place", "plain"}
     assert set(found["batch"]) == {"ours"}
 
@@ -132,13 +127,11 @@ def test_both_processes_run_and_every_state_is_accounted_for():
     assert found.scheduling == "ordinary" or found.scheduling.startswith("SCHED_FIFO")
 
 
-def test_the_command_says_it_in_words_and_as_json(monkeypatch, capsys):
+def test_the_command_says_it_in_words_and_as_json(monkeypatch, command):
     monkeypatch.setattr(computer, "measure", lambda rate, seconds, robot: timing(rate))
-    assert main(["bench", "--computer", "--seconds", "1"]) == 0
-    said = capsys.readouterr().out
+    said = command.out("bench", "--computer", "--seconds", "1")
     assert "Good enough for 500 Hz" in said.replace("\n", " ") and "0 of 3,000 states lost" in said
     assert max(map(len, said.splitlines())) <= 80
-    assert main(["bench", ARM, "--computer", "--rate", "20", "--json"]) == 1
-    found = json.loads(capsys.readouterr().out)
+    found = command.json("bench", ARM, "--computer", "--rate", "20", code=1)
     assert found["rate"] == 20.0 and not found["enough"] and found["late"]["most"] == pytest.approx(1e-4)
     assert [one["rate"] for one in found["rates"]] == [20.0, *computer.RATES]

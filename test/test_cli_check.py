@@ -233,12 +233,11 @@ def test_an_axis_without_direction_is_one_finding(report):
         (None, "cannot be read"),
     ],
 )
-def test_what_cannot_be_read_ends_with_2(capsys, tmp_path, text, said):
+def test_what_cannot_be_read_ends_with_2(command, tmp_path, text, said):
     path = tmp_path / "arm.urdf"
     if text is not None:
         path.write_text(text, encoding="utf-8")
-    assert main(["check", str(path)]) == 2
-    assert said in capsys.readouterr().err
+    assert said in command.error("check", path)
 
 
 def test_loads_are_those_of_pinocchio(report):

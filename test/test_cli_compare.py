@@ -35,9 +35,8 @@ LAWS = ["pd", "gravity_compensation", "computed_torque", "impedance"]
 LEARNING = ["disturbance_observer", "adaptive"]
 
 
-def compared(capsys, *arguments):
-    assert main(["compare", PRR, "--json", *arguments]) == 0
-    return json.loads(capsys.readouterr().out)
+def compared(command, *arguments):
+    return command.json("compare", PRR, *arguments)
 
 
 @pytest.fixture(scope="module")
@@ -65,9 +64,9 @@ def test_an_exact_model_leaves_nothing_but_pd_sags(exact):
         assert (figure(exact, "trajectory", law, "rms_error") < 1e-3).all()
 
 
-def test_the_table_under_wrong_masses_and_an_unknown_payload(capsys):
+def test_the_table_under_wrong_masses_and_an_unknown_payload(command):
     """What lasts of the elevator's error follows by hand: load that the law does not know over stiffness."""
-    found = compared(capsys, "--mass-scale", "1.1", "--payload", "1")
+    found = compared(command, "--mass-scale", "1.1", "--payload", "1")
     assert list(found["trajectory"]) == LAWS + LEARNING
     assert all(found["scores"][law] < 0.5 * found["scores"]["computed_torque"] for law in LEARNING)
     load = (20 * 1.1 + 1) * 9.81
@@ -82,28 +81,27 @@ def test_the_table_under_wrong_masses_and_an_unknown_payload(capsys):
     assert "model lacks" in found["arm"]
 
 
-def test_an_integral_takes_away_what_lasts(capsys):
+def test_an_integral_takes_away_what_lasts(command):
     wrong = ("--mass-scale", "1.1", "--payload", "1", "--controller", "impedance")
-    without = figure(compared(capsys, *wrong), "step", "impedance", "lasting_error")
-    with_it = figure(compared(capsys, *wrong, "--integral-rate", "3"), "step", "impedance", "lasting_error")
+    without = figure(compared(command, *wrong), "step", "impedance", "lasting_error")
+    with_it = figure(compared(command, *wrong, "--integral-rate", "3"), "step", "impedance", "lasting_error")
     assert (with_it < 0.05 * without).all()
 
 
-def test_gravity_and_effort_limits_are_the_parameters(capsys):
+def test_gravity_and_effort_limits_are_the_parameters(command):
     """Under half of the gravity PD sags by half; a limit below what that needs is met."""
     given = ("--controller", "pd", "-p", "gravity:=[0.0, 0.0, -4.905]")
-    found = compared(capsys, *given)
+    found = compared(command, *given)
     np.testing.assert_allclose(figure(found, "step", "pd", "lasting_error")[0], 98.1 / (20 * 144), rtol=1e-4)
     assert figure(found, "step", "pd", "peak_effort")[0] > 130.0
-    found = compared(capsys, *given, "-p", "effort_limits.elevator:=120.0")
+    found = compared(command, *given, "-p", "effort_limits.elevator:=120.0")
     assert figure(found, "step", "pd", "peak_effort")[0] == 120.0
 
 
-def test_tables_verdict_and_picture(capsys, tmp_path):
+def test_tables_verdict_and_picture(command, tmp_path):
     picture = tmp_path / "laws.png"
     arguments = ["--controller", "gravity_compensation,impedance", "--plot", str(picture)]
-    assert main(["compare", str(ROOT / "urdf/rr.urdf"), *arguments]) == 0
-    out = capsys.readouterr().out
+    out = command.out("compare", ROOT / "urdf/rr.urdf", *arguments)
     assert max(map(len, out.splitlines()[:-1])) <= 80  # the last is the path of the picture
     assert "follows best" in out
     assert "gravity_compensation" in out  # in one piece
@@ -217,7 +215,7 @@ def test_no_law_wins_among_equals():
     assert "slow follows best" in verdict(slow=1e-6, quick=3.1e-4)
 
 
-def test_a_law_that_fails_is_not_judged_and_the_others_are(monkeypatch, capsys):
+def test_a_law_that_fails_is_not_judged_and_the_others_are(monkeypatch, command):
     real = comparison.run_motion
 
     def run_motion(law, plant, motion, rate):
@@ -226,37 +224,35 @@ def test_a_law_that_fails_is_not_judged_and_the_others_are(monkeypatch, capsys):
         return real(law, plant, motion, rate)
 
     monkeypatch.setattr(comparison, "run_motion", run_motion)
-    assert main(["compare", PRR, "--json", "--controller", "pd,impedance"]) == 1
-    found = json.loads(capsys.readouterr().out)
+    found = command.json("compare", PRR, "--controller", "pd,impedance", code=1)
     assert list(found["scores"]) == ["impedance"]
     assert found["failures"]["pd"].startswith("trajectory stopped at t = 2.5 s: ")
     assert "No verdict on pd: trajectory stopped at t = 2.5 s" in found["verdict"]
-    assert main(["compare", PRR, "--controller", "pd"]) == 1
-    out = capsys.readouterr().out
+    out = command.out("compare", PRR, "--controller", "pd", code=1)
     assert out.startswith("pd: trajectory stopped at t = 2.5 s: ") and "No verdict on pd" in out
 
 
-def test_gains_come_from_a_parameter_file(tmp_path, capsys):
+def test_gains_come_from_a_parameter_file(tmp_path, command):
     """At rest K e = g(q): with M ω² for K the elevator's error is g / ω² of its own joint."""
     (tmp_path / "gains.yaml").write_text(
         "/**/controller:\n  ros__parameters:\n    gains:\n      elevator: {natural_frequency: 20, damping_ratio: 1}\n"
     )
     pd = ("--controller", "pd")
-    found = compared(capsys, *pd, "--params", str(tmp_path / "gains.yaml"))
+    found = compared(command, *pd, "--params", str(tmp_path / "gains.yaml"))
     np.testing.assert_allclose(figure(found, "step", "pd", "lasting_error")[0], 9.81 / 400.0, rtol=1e-3)
-    plain = compared(capsys, *pd)
+    plain = compared(command, *pd)
     np.testing.assert_allclose(
         figure(found, "step", "pd", "lasting_error")[1:], figure(plain, "step", "pd", "lasting_error")[1:], rtol=0.05
     )
-    found = compared(capsys, *pd, "-p", "gains.elevator.natural_frequency:=30")
+    found = compared(command, *pd, "-p", "gains.elevator.natural_frequency:=30")
     np.testing.assert_allclose(figure(found, "step", "pd", "lasting_error")[0], 9.81 / 900.0, rtol=1e-3)
 
 
-def test_a_payload_of_the_model_is_none_of_the_arm(capsys):
+def test_a_payload_of_the_model_is_none_of_the_arm(command):
     """The arm was called one like its model, and the error one of its masses."""
     known = ["-p", "payload.mass:=0.8"]
     laws = ["--controller", "computed_torque"]
-    assert compared(capsys, *laws, *known)["arm"] == "a payload of 0 kg, of 0.8 kg in the model"
-    found = compared(capsys, *laws, *known, "--payload", "0.8")
+    assert compared(command, *laws, *known)["arm"] == "a payload of 0 kg, of 0.8 kg in the model"
+    found = compared(command, *laws, *known, "--payload", "0.8")
     assert found["arm"] == "a payload of 0.8 kg, of 0.8 kg in the model"
     assert found["scores"]["computed_torque"] < 1e-4

@@ -3,7 +3,6 @@
 
 """``robodyn contact`` and what it is made of: thresholds from free motion, which free motion does not pass."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -56,14 +55,12 @@ def test_blocks_are_of_one_length() -> None:
             propose_thresholds(t, np.zeros((len(t), 11)), hours, chance)
 
 
-def test_thresholds_are_proposed_and_written(recording: str, tmp_path: Path, capsys) -> None:
+def test_thresholds_are_proposed_and_written(recording: str, tmp_path: Path, command) -> None:
     out = tmp_path / "contact.yaml"
-    assert main(["contact", PRR, recording, "--out", str(out), "--hours", "8"]) == ExitCode.YES
-    text = capsys.readouterr().out
+    text = command.out("contact", PRR, recording, "--out", out, "--hours", "8")
     assert "false alarm in 8 h" in text
     contact = yaml.safe_load(out.read_text())["/**/controller"]["ros__parameters"]["contact"]  # in any namespace
-    assert main(["contact", PRR, recording, "--hours", "8", "--json"]) == ExitCode.YES
-    found = json.loads(capsys.readouterr().out)
+    found = command.json("contact", PRR, recording, "--hours", "8")
     assert found["joints"] == ["elevator", "shoulder", "wrist"]
     # Friction of 2 N·m that the model does not know is what the shoulder feels, and the law overcomes.
     assert found["seen"][1] == pytest.approx(2.0, abs=0.4)
@@ -72,25 +69,19 @@ def test_thresholds_are_proposed_and_written(recording: str, tmp_path: Path, cap
         assert contact[name]["collision"] == pytest.approx(collision, rel=0.01)
         assert collision > touch
     # The file is one that the controller takes.
-    assert main(["simulate", PRR, "--tour", "--params", str(out), "--json"]) in (ExitCode.YES, ExitCode.NO)
-    assert not json.loads(capsys.readouterr().out).get("faults")
+    assert not command.json("simulate", PRR, "--tour", "--params", out, code=None).get("faults")
 
 
-def test_a_simulation_heeds_the_thresholds(tmp_path: Path, capsys) -> None:
+def test_a_simulation_heeds_the_thresholds(tmp_path: Path, command) -> None:
     """Friction that the model does not know passes a threshold that is too low; the arm is held."""
     low = ["-p", "contact.observe:=joints", "-p", "contact.shoulder.touch:=1.0"]
-    arguments = ["simulate", PRR, "--tour", "-p", "friction.shoulder.coulomb:=2.0", "--json"]
-    assert main([*arguments, *low]) == ExitCode.NO
-    assert "touch" in str(json.loads(capsys.readouterr().out)["faults"])
+    arguments = ["simulate", PRR, "--tour", "-p", "friction.shoulder.coulomb:=2.0"]
+    assert "touch" in str(command.json(*arguments, *low, code=1)["faults"])
 
 
-def test_drives_that_carry_the_arm_are_no_contact(tmp_path: Path, capsys) -> None:
+def test_drives_that_carry_the_arm_are_no_contact(tmp_path: Path, command) -> None:
     """Their gravity was seen as a push, and thresholds above it find no contact."""
-    free, carried, seen = tmp_path / "free.csv", ["-p", "drive_compensates:=[gravity]"], []
-    simulated = ["simulate", PRR, "--tour", "-p", "drive_adds:=[gravity]", *carried, "--out", str(free)]
-    assert main(simulated) in (ExitCode.YES, ExitCode.NO)
-    capsys.readouterr()
-    for given in (carried, []):
-        assert main(["contact", PRR, str(free), *given, "--json"]) == ExitCode.YES
-        seen.append(json.loads(capsys.readouterr().out)["seen"])
+    free, carried = tmp_path / "free.csv", ["-p", "drive_compensates:=[gravity]"]
+    command.out("simulate", PRR, "--tour", "-p", "drive_adds:=[gravity]", *carried, "--out", free, code=None)
+    seen = [command.json("contact", PRR, free, *given)["seen"] for given in (carried, [])]
     assert seen[0][0] < 20.0 < 150.0 < seen[1][0]  # [N] at the elevator, which carries 196 N

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from robodyn_ros.cli.main import VERBS, command_parser, main, parse, verb_parsers
+from robodyn_ros.cli.main import VERBS, command_parser, parse, verb_parsers
 from robodyn_ros.cli.verb import SHARED, VerbParser
 
 ROOT = Path(__file__).parents[1]
@@ -97,24 +97,21 @@ def test_a_value_may_begin_with_a_minus(joined):
 
 
 @pytest.mark.parametrize("verb", ["sweep", "tune"])
-def test_parameters_win_over_those_of_a_study(verb, tmp_path, capsys):
+def test_parameters_win_over_those_of_a_study(verb, tmp_path, command):
     study = tmp_path / "study.yaml"
     study.write_text(
         f"arm: {PRR}\nsimulator: {{command_delay: 0.001}}\nsampling: {{cases: 1}}\n"
         "motion: {to: [[0.3, -0.2, 0.1]], duration: 0.2}\nspecification: {rms_error: 1.0}\n"
         "tune: {damping_ratio: [0.7, 0.7001], population: 5, generations: 1, cases: 1, unseen: 1}\n"
     )
-    assert main([verb, str(study), "-p", "command_dely:=0.001"]) == 2
-    assert "'command_dely' (is it 'command_delay'?)" in capsys.readouterr().err
-    assert main([verb, str(study), "-p", "command_delay:=-1"]) == 2
-    assert "command_delay: must be within" in capsys.readouterr().err
+    assert "'command_dely' (is it 'command_delay'?)" in command.error(verb, study, "-p", "command_dely:=0.001")
+    assert "command_delay: must be within" in command.error(verb, study, "-p", "command_delay:=-1")
 
 
 @pytest.mark.parametrize("verb", ["compare", "simulate", "commission"])
-def test_a_misspelt_name_in_a_file_is_an_error_with_its_line(verb, tmp_path, capsys):
+def test_a_misspelt_name_in_a_file_is_an_error_with_its_line(verb, tmp_path, command):
     name = "sped_limit: 0.5" if verb == "commission" else "state_timeot: 0.5"
     (tmp_path / "own.yaml").write_text(f"/**:\n  ros__parameters:\n    some_thing_else: 1\n    {name}\n")
-    assert main([verb, PRR, "--params", str(tmp_path / "own.yaml")]) == 2
-    said = capsys.readouterr().err
+    said = command.error(verb, PRR, "--params", tmp_path / "own.yaml")
     assert "own.yaml:4" in said
     assert "is it 'speed_limit'?" in said if verb == "commission" else "is it 'state_timeout'?" in said

@@ -4,7 +4,6 @@
 """``robodyn identify``: what it writes is right, what it prints is what it found, and what is wrong is said."""
 
 import csv
-import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -66,11 +65,10 @@ def test_one_call_identifies_and_plots(recorded):
     pyplot.close(grid[0][0].figure)
 
 
-def test_writes_the_arm_and_a_report(recorded, tmp_path, capsys):
+def test_writes_the_arm_and_a_report(recorded, tmp_path, command):
     out, report = tmp_path / "arm.urdf", tmp_path / "report.html"
     arguments = ["identify", URDF, recorded / "train.mcap", "--validate", recorded / "unseen"]
-    assert main([str(part) for part in (*arguments, "--out", out, "--report", report)]) == 0
-    said = capsys.readouterr().out
+    said = command.out(*arguments, "--out", out, "--report", report)
     assert "mean of 2 periods" in said and "13 of 13 base parameters" in " ".join(said.split()) and str(report) in said
     # Friction first; then what changes the efforts, the most first; all digits are in the file.
     assert said.index("viscous(elevator)") < said.index("Changes that affect the control") < said.index("m(carriage)")
@@ -122,10 +120,10 @@ def test_the_report_as_a_browser_shows_it(recorded, tmp_path):
         assert page.locator("details tr").count() == 14  # 13 combinations and the heading
 
 
-def test_joints_that_are_locked_stay_joints_of_the_new_urdf(recorded, tmp_path, capsys):
+def test_joints_that_are_locked_stay_joints_of_the_new_urdf(recorded, tmp_path, command):
     new, chosen = tmp_path / "new.urdf", ["--joints", "elevator,shoulder", "--lock", "wrist=0.2"]
-    main(["identify", str(URDF), str(recorded / "train.mcap"), *chosen, "--out", str(new), "--json"])
-    numbers = {one["name"]: one["value"] for one in json.loads(capsys.readouterr().out)["parameters"]}
+    said = command.json("identify", URDF, recorded / "train.mcap", *chosen, "--out", new, code=None)
+    numbers = {one["name"]: one["value"] for one in said["parameters"]}
     robot = rd.load_robot(new)
     assert robot.joint_names == ROBOT.joint_names
     found = standard_parameters(robot.reduced(locked={"wrist": 0.2}))
@@ -133,18 +131,17 @@ def test_joints_that_are_locked_stay_joints_of_the_new_urdf(recorded, tmp_path, 
     np.testing.assert_allclose(found, [numbers[name] for name in names[: len(found)]], rtol=1e-9, atol=1e-12)
 
 
-def test_a_locked_joint_that_moves_is_named_also_where_commands_have_no_names(recorded, tmp_path, capsys):
+def test_a_locked_joint_that_moves_is_named_also_where_commands_have_no_names(recorded, tmp_path, command):
     found = read_recording(recorded / "train.mcap", ROBOT.joint_names)
     bag = Bag().states("/joint_states", ROBOT.joint_names, T, position=found.position.values)
     path = bag.arrays("/commands", T, found.measured.values[:, :2]).write(tmp_path / "run")
-    main(["identify", str(URDF), str(path), "--joints", "elevator,shoulder", "--lock", "wrist=0.2"])
-    assert "joint wrist moves by" in capsys.readouterr().err
+    _, _, err = command("identify", URDF, path, "--joints", "elevator,shoulder", "--lock", "wrist=0.2")
+    assert "joint wrist moves by" in err
 
 
-def test_json_says_everything(recorded, capsys):
-    arguments = ["identify", URDF, recorded / "train.mcap", "--validate", recorded / "unseen", "--json"]
-    assert main([*map(str, arguments), "--no-average"]) == 0
-    found = json.loads(capsys.readouterr().out)
+def test_json_says_everything(recorded, command):
+    arguments = ["identify", URDF, recorded / "train.mcap", "--validate", recorded / "unseen"]
+    found = command.json(*arguments, "--no-average")
     assert found["improved"] and found["rank"] == 13 and len(found["combinations"]) == 13
     (recording,), (unseen,) = found["recordings"], found["validated_on"]
     assert recording["effort"] == "measured" and recording["periods"] == 0 and unseen["samples"] > 100
@@ -159,23 +156,20 @@ def test_json_says_everything(recorded, capsys):
     assert not parameters["m(carriage)"]["identified"] and "m(hand)" in parameters["m(carriage)"]["reason"]
 
 
-def test_the_delay_that_is_given_is_taken(recorded, capsys):
-    arguments = ["identify", URDF, recorded / "train.mcap", "--json", "--delay", "0.05", "--no-average"]
-    assert main([str(part) for part in arguments]) == 0
-    found = json.loads(capsys.readouterr().out)
+def test_the_delay_that_is_given_is_taken(recorded, command):
+    arguments = ["identify", URDF, recorded / "train.mcap", "--delay", "0.05", "--no-average"]
+    found = command.json(*arguments)
     assert found["recordings"][0]["delay"] == 0.05
     assert max(one["relative"] for one in found["errors"]["identified"].values()) > 0.03
 
 
-def test_finds_a_payload(recorded, capsys):
+def test_finds_a_payload(recorded, command):
     arguments = ["identify", str(recorded / "known.urdf"), str(recorded / "held.csv"), "--payload-link", "hand"]
-    assert main([*arguments, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = command.json(*arguments)
     assert found["mass"] == pytest.approx(1.3, rel=0.02) and found["mass_error"] < 0.02
     np.testing.assert_allclose(np.array(found["com"])[[0, 2]], [0.03, 0.11], atol=0.003)
     assert max(found["rms"][name] / found["rms_without"][name] for name in ROBOT.joint_names) < 0.3
-    assert main(arguments) == 0
-    assert "Centre of mass in hand" in capsys.readouterr().out
+    assert "Centre of mass in hand" in command.out(*arguments)
 
 
 @pytest.mark.parametrize(
@@ -197,13 +191,12 @@ def test_finds_a_payload(recorded, capsys):
         ([URDF, "train.mcap", "--effort", "commanded"], "there are no commands"),
     ],
 )
-def test_what_is_wrong_is_said(recorded, monkeypatch, capsys, arguments, said):
+def test_what_is_wrong_is_said(recorded, monkeypatch, command, arguments, said):
     monkeypatch.chdir(recorded)
-    assert main(["identify", *map(str, arguments)]) == 2
-    assert said in capsys.readouterr().err
+    assert said in command.error("identify", *arguments)
 
 
-def test_no_is_the_answer_where_the_urdf_is_as_good(recorded, tmp_path, capsys):
+def test_no_is_the_answer_where_the_urdf_is_as_good(recorded, tmp_path, command):
     """The arm is its URDF, and what is identified from noise predicts another motion no better."""
     rng = np.random.default_rng(2)
     for name, seed in (("a.csv", 1), ("b.csv", 2)):
@@ -211,8 +204,7 @@ def test_no_is_the_answer_where_the_urdf_is_as_good(recorded, tmp_path, capsys):
         noise = 0.05 * np.sqrt(np.mean(effort**2, axis=0)) * rng.normal(size=effort.shape)
         table(tmp_path / name, ROBOT.joint_names, T, position=q, effort=effort + noise)
     arguments = ["identify", URDF, tmp_path / "a.csv", "--validate", tmp_path / "b.csv"]
-    assert main([str(part) for part in arguments]) == 1
-    assert "no better than the URDF" in capsys.readouterr().out
+    assert "no better than the URDF" in command.out(*arguments, code=1)
 
 
 def test_what_predicts_worse_than_no_model_is_not_called_better(recorded):

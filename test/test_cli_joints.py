@@ -3,7 +3,6 @@
 
 """Part of the joints, in every verb: an arm with locked fingers is the arm whose fingers are fixed by hand."""
 
-import json
 import re
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import numpy as np
 import pytest
 from recordings import table
 
-from robodyn_ros.cli.main import VERBS, main
+from robodyn_ros.cli.main import VERBS
 
 ROOT = Path(__file__).parents[1]
 CHOSEN = ["--joints", "elevator,shoulder,wrist", "--lock", "grip=0.07"]
@@ -65,9 +64,10 @@ def numbers(value, name="", ignored=re.compile("time|second|warm|cold|iterations
     return {key: number for part, each in items for key, number in numbers(each, f"{name}/{part}").items()}
 
 
-def said(capsys, *arguments):
-    assert main(list(arguments)) == 0
-    return numbers(json.loads(capsys.readouterr().out))
+@pytest.fixture
+def said(command):
+    """The numbers that a command line prints as JSON."""
+    return lambda *arguments: numbers(command.json(*arguments))
 
 
 def same(found, expected, tolerance=1e-6):
@@ -86,36 +86,33 @@ CASES = {
 
 
 @pytest.mark.parametrize("verb", ["simulate", "compare", "plan", "workspace"])
-def test_a_verb_locks_the_joints_that_are_not_chosen(verb, folder, capsys):
-    expected = said(capsys, verb, "fixed.urdf", *CASES[verb], "--json")
-    same(said(capsys, verb, "grip.urdf", *CHOSEN, *CASES[verb], "--json"), expected)
+def test_a_verb_locks_the_joints_that_are_not_chosen(verb, folder, said):
+    expected = said(verb, "fixed.urdf", *CASES[verb])
+    same(said(verb, "grip.urdf", *CHOSEN, *CASES[verb]), expected)
 
 
-def test_check_holds_and_orders_the_chosen_joints(folder, capsys):
+def test_check_holds_and_orders_the_chosen_joints(folder, command):
     loads = []
     for arguments in (["fixed.urdf"], ["grip.urdf", *CHOSEN]):
-        main(["check", *arguments, "--json"])
-        found = json.loads(capsys.readouterr().out)
+        found = command.json("check", *arguments, code=None)
         assert found["order"] == ["elevator", "shoulder", "wrist"]
         loads.append(numbers(found["loads"]))
     same(loads[1], loads[0])
 
 
-def test_derive_has_the_numbers_of_the_chosen_joints(folder, capsys):
+def test_derive_has_the_numbers_of_the_chosen_joints(folder, command):
     pytest.importorskip("sympy", reason="`robodyn derive` writes formulas with SymPy")
-    found = []
-    for arguments in (["fixed.urdf"], ["grip.urdf", *CHOSEN]):
-        assert main(["derive", *arguments, "--numbers", "--of", "mass_matrix"]) == 0
-        found.append(re.findall(r"\d+\.\d+", capsys.readouterr().out))
+    more = ("--numbers", "--of", "mass_matrix")
+    texts = [command.out("derive", *arm, *more) for arm in (["fixed.urdf"], ["grip.urdf", *CHOSEN])]
+    found = [re.findall(r"\d+\.\d+", text) for text in texts]
     assert found[1] == found[0]
     assert len(found[0]) > 8
 
 
-def test_export_has_the_equations_of_the_chosen_joints(folder, capsys):
+def test_export_has_the_equations_of_the_chosen_joints(folder, command):
     efforts = []
     for arguments in (["fixed.urdf"], ["grip.urdf", *CHOSEN]):
-        assert main(["export", *arguments, "--language", "python", "--of", "gravity", "--out", "-"]) == 0
-        exec(capsys.readouterr().out, written := {})
+        exec(command.out("export", *arguments, "--language", "python", "--of", "gravity", "--out", "-"), written := {})
         efforts.append(written["gravity"]([0.3, -1.0, 0.2]))
     assert np.allclose(*efforts, rtol=1e-9)
     assert np.ptp(efforts[0]) > 1.0
@@ -124,28 +121,28 @@ def test_export_has_the_equations_of_the_chosen_joints(folder, capsys):
 @pytest.mark.parametrize(
     ("verb", "more"),
     [
-        ("compile", ["--of", "gravity", "--dynamics", "rnea", "--json"]),
-        ("validate", ["--states", "5", "--motions", "0", "--json"]),
+        ("compile", ["--of", "gravity", "--dynamics", "rnea"]),
+        ("validate", ["--states", "5", "--motions", "0"]),
     ],
 )
-def test_a_verb_works_on_the_chosen_joints(verb, more, folder, capsys):
+def test_a_verb_works_on_the_chosen_joints(verb, more, folder, said):
     """Its figures are times, sizes or rounding errors; that of the joints is theirs."""
     if verb == "validate":
         pytest.importorskip("mujoco", reason="`robodyn validate` compares with MuJoCo")
-    made = said(capsys, verb, "grip.urdf", *CHOSEN, *more)
-    assert made.keys() == said(capsys, verb, "fixed.urdf", *more).keys()
+    made = said(verb, "grip.urdf", *CHOSEN, *more)
+    assert made.keys() == said(verb, "fixed.urdf", *more).keys()
 
 
-def test_bench_measures_the_chosen_joints(folder, capsys):
-    assert said(capsys, "bench", "grip.urdf", *CHOSEN, "--rounds", "1", "--json")["/joints"] == 3
+def test_bench_measures_the_chosen_joints(folder, said):
+    assert said("bench", "grip.urdf", *CHOSEN, "--rounds", "1")["/joints"] == 3
 
 
 @pytest.mark.parametrize("verb", ["simulate", "compare"])
-def test_a_parameter_file_chooses_the_joints(verb, folder, capsys):
+def test_a_parameter_file_chooses_the_joints(verb, folder, said):
     nothing = folder / "nothing.yaml"
     nothing.write_text("/**:\n  ros__parameters: {}\n", encoding="utf-8")
-    expected = said(capsys, verb, "fixed.urdf", *CASES[verb], "--params", str(nothing), "--json")
-    same(said(capsys, verb, "grip.urdf", *CASES[verb], "--params", "joints.yaml", "--json"), expected)
+    expected = said(verb, "fixed.urdf", *CASES[verb], "--params", str(nothing))
+    same(said(verb, "grip.urdf", *CASES[verb], "--params", "joints.yaml"), expected)
 
 
 STUDY = """
@@ -163,20 +160,20 @@ tune: {{natural_frequency: [5.0, 20.0]}}
 
 
 @pytest.mark.thorough
-def test_a_study_locks_the_joints_that_its_parameters_leave_out(folder, capsys):
+def test_a_study_locks_the_joints_that_its_parameters_leave_out(folder, command):
     pytest.importorskip("pyarrow", reason="`robodyn sweep` writes Parquet")
     chosen = {"controller": "joints: [elevator, shoulder, wrist],", "simulator": "locked_joints.grip: 0.07,"}
     found = []
     for arm, given in (("fixed", {"controller": "", "simulator": ""}), ("grip", chosen)):
         (folder / f"{arm}.yaml").write_text(STUDY.format(arm=f"{arm}.urdf", **given), encoding="utf-8")
-        main(["sweep", f"{arm}.yaml", "--out", arm, "--no-report", "--workers", "0", "--json"])
-        found.append(numbers(json.loads(capsys.readouterr().out)))
+        line = ("sweep", f"{arm}.yaml", "--out", arm, "--no-report", "--workers", "0")
+        found.append(numbers(command.json(*line, code=None)))
     same(found[1], found[0])
 
 
 @pytest.mark.parametrize("verb", ["sweep", "tune"])
 @pytest.mark.parametrize("where", ["line", pytest.param("study", marks=pytest.mark.thorough)])
-def test_a_study_is_of_the_chosen_joints(verb, where, folder, capsys):
+def test_a_study_is_of_the_chosen_joints(verb, where, folder, command):
     """By the options, and by its own list of joints."""
     few = "population: 2, generations: 1, cases: 2, unseen: 2}"
     whole, of_line, locked = STUDY.replace("20.0]}}", f"20.0], {few}}}"), CHOSEN, ""
@@ -184,22 +181,20 @@ def test_a_study_is_of_the_chosen_joints(verb, where, folder, capsys):
         whole, of_line, locked = whole + "joints: [elevator, shoulder, wrist]\n", [], "locked_joints.grip: 0.07,"
     (folder / "grip.yaml").write_text(whole.format(arm="grip.urdf", controller="", simulator=locked), encoding="utf-8")
     (folder / "fixed.yaml").write_text(whole.format(arm="fixed.urdf", controller="", simulator=""), encoding="utf-8")
-    more = ["--workers", "0", "--json", *(["--no-report"] if verb == "sweep" else [])]
+    more = ["--workers", "0", *(["--no-report"] if verb == "sweep" else [])]
     found = []
     for arm, chosen in (("fixed", []), ("grip", of_line)):
         out = arm if verb == "sweep" else f"{arm}-tuned.yaml"
-        assert main([verb, f"{arm}.yaml", *chosen, "--out", out, *more]) in (0, 1)
-        found.append(numbers(json.loads(capsys.readouterr().out)))
+        found.append(numbers(command.json(verb, f"{arm}.yaml", *chosen, "--out", out, *more, code=None)))
     same(found[1], found[0])
 
 
 @pytest.mark.thorough
-def test_identification_has_the_parameters_of_the_chosen_joints(folder, capsys):
-    said(capsys, "excite", "fixed.urdf", "--period", "4", "--periods", "1", "--out", "motion.json", "--json")
-    assert main(["simulate", "fixed.urdf", "--motion", "motion.json", "--out", "recording.csv"]) == 0
-    capsys.readouterr()
-    expected = said(capsys, "identify", "fixed.urdf", "recording.csv", "--json")
-    same(said(capsys, "identify", "grip.urdf", "recording.csv", *CHOSEN, "--json"), expected, 1e-4)
+def test_identification_has_the_parameters_of_the_chosen_joints(folder, said, command):
+    said("excite", "fixed.urdf", "--period", "4", "--periods", "1", "--out", "motion.json")
+    command.out("simulate", "fixed.urdf", "--motion", "motion.json", "--out", "recording.csv")
+    expected = said("identify", "fixed.urdf", "recording.csv")
+    same(said("identify", "grip.urdf", "recording.csv", *CHOSEN), expected, 1e-4)
 
 
 NEEDED = {
@@ -214,20 +209,20 @@ ARM_VERBS = [verb for verb in VERBS if verb not in ("demo", "plugins", "completi
 
 
 @pytest.mark.parametrize("verb", ARM_VERBS)
-def test_a_joint_that_does_not_exist_is_refused_by_name(verb, folder, capsys):
+def test_a_joint_that_does_not_exist_is_refused_by_name(verb, folder, command):
     """In every verb that reads an arm, those of ``docs/how-to/own-arm.md``."""
     (folder / "study.yaml").write_text(STUDY.format(arm="grip.urdf", controller="", simulator=""), encoding="utf-8")
     read = "study.yaml" if verb in ("sweep", "tune") else "grip.urdf"
-    assert main([verb, read, "--joints", "elevator,elbow", *NEEDED.get(verb, [])]) == 2
-    assert "error: --joints: 'elbow' is not in the robot" in capsys.readouterr().err
+    assert "error: --joints: 'elbow' is not in the robot" in command.error(
+        verb, read, "--joints", "elevator,elbow", *NEEDED.get(verb, [])
+    )
 
 
-def test_identify_says_that_a_locked_joint_moves(folder, capsys):
+def test_identify_says_that_a_locked_joint_moves(folder, command):
     t = np.arange(0.0, 4.0, 0.01)
     wave = np.sin(np.outer(t, [2.0, 3.0, 5.0]))
     position = wave * [0.2, 0.3, 0.3] + [0.5, 0.0, 0.0]
     table(folder / "run.csv", ("elevator", "shoulder", "wrist"), t, position=position, effort=5.0 * wave)
-    main(["identify", "fixed.urdf", "run.csv", "--joints", "shoulder,wrist", "--lock", "elevator=0.5"])
-    assert "run.csv: joint elevator moves by 0.4 m, but the model has it locked" in capsys.readouterr().err
-    main(["identify", "grip.urdf", "run.csv", *CHOSEN])
-    assert "has it locked" not in capsys.readouterr().err
+    _, _, err = command("identify", "fixed.urdf", "run.csv", "--joints", "shoulder,wrist", "--lock", "elevator=0.5")
+    assert "run.csv: joint elevator moves by 0.4 m, but the model has it locked" in err
+    assert "has it locked" not in command("identify", "grip.urdf", "run.csv", *CHOSEN)[2]

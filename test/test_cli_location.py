@@ -3,12 +3,9 @@
 
 """A mistake in a URDF is answered with file, line and element."""
 
-from pathlib import Path
-
 import pytest
 from arms import joint, link, robot
 
-from robodyn_ros.cli import main as command
 from robodyn_ros.control.parameter_file import read_parameters
 from robodyn_ros.errors import RobotDescriptionError
 from robodyn_ros.files import find
@@ -18,13 +15,16 @@ from robodyn_ros.robot import load_robot
 GOOD = robot("arm", link("a"), link("b", 1.0), joint("j", "revolute", "a", "b"))
 
 
-def run(text: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    path = folder / "arm.urdf"
-    path.write_text(text)
-    assert command.main(["compile", str(path)]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    return err.replace(str(folder), "")
+@pytest.fixture
+def told(command, tmp_path):
+    """What a verb says of a URDF, without the folder."""
+
+    def read(text: str) -> str:
+        path = tmp_path / "arm.urdf"
+        path.write_text(text)
+        return command.error("compile", path).replace(str(tmp_path), "")
+
+    return read
 
 
 @pytest.mark.parametrize(
@@ -38,14 +38,14 @@ def run(text: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
         ("</robot>", "", "/arm.urdf: malformed XML at line 5"),
     ],
 )
-def test_mistakes(right: str, wrong: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes(right: str, wrong: str, message: str, told) -> None:
     assert right in GOOD
-    assert run(GOOD.replace(right, wrong), tmp_path, capsys).startswith(f"error: {message}")
+    assert told(GOOD.replace(right, wrong)).startswith(f"error: {message}")
 
 
-def test_names_with_quotes_are_found_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_with_quotes_are_found_too(told) -> None:
     text = GOOD.replace('"j"', '"it&apos;s"').replace('type="revolute"', 'type="x"')
-    assert run(text, tmp_path, capsys).startswith("error: /arm.urdf:4: joint \"it's\": type 'x'")
+    assert told(text).startswith("error: /arm.urdf:4: joint \"it's\": type 'x'")
 
 
 PARAMETERS = """simulator:
@@ -75,27 +75,24 @@ controller:
         ("viscous: 0.1", "viscous: {0.1", [], "parameter file: /arm.yaml cannot be read"),
     ],
 )
-def test_mistakes_in_a_parameter_file(right, wrong, more, message, tmp_path, capsys):
+def test_mistakes_in_a_parameter_file(right, wrong, more, message, tmp_path, command):
     path = tmp_path / "arm.yaml"
     path.write_text(PARAMETERS.replace(right, wrong))
-    assert (
-        command.main(["simulate", str(find("urdf/prr.urdf")), "--duration", "0.01", "--params", str(path), *more]) == 2
-    )
-    out, err = capsys.readouterr()
-    assert out == "" and err.replace(str(tmp_path), "").startswith(f"error: {message}")
+    err = command.error("simulate", find("urdf/prr.urdf"), "--duration", "0.01", "--params", path, *more)
+    assert err.replace(str(tmp_path), "").startswith(f"error: {message}")
 
 
-def test_a_name_that_other_programs_use_too_does_not_mislead(tmp_path, capsys):
+def test_a_name_that_other_programs_use_too_does_not_mislead(told):
     tail = '<transmission name="t"><joint name="j"/></transmission>\n</robot>'
     text = GOOD.replace("</robot>", tail).replace('type="revolute"', 'type="revolut"')
-    assert run(text, tmp_path, capsys).startswith("error: /arm.urdf:4: joint 'j': type 'revolut'")
+    assert told(text).startswith("error: /arm.urdf:4: joint 'j': type 'revolut'")
 
 
-def test_blank_lines_before_the_declaration_count(tmp_path, capsys):
+def test_blank_lines_before_the_declaration_count(told):
     text = "\n\n<?xml version='1.0'?>\n" + GOOD.replace('type="revolute"', 'type="x"')
-    assert run(text, tmp_path, capsys).startswith("error: /arm.urdf:7: joint 'j': type 'x'")
+    assert told(text).startswith("error: /arm.urdf:7: joint 'j': type 'x'")
     text = text.replace("</robot>", "")
-    assert run(text, tmp_path, capsys).startswith("error: /arm.urdf: malformed XML at line 8")
+    assert told(text).startswith("error: /arm.urdf: malformed XML at line 8")
 
 
 def test_errors_carry_their_place(tmp_path):

@@ -12,7 +12,6 @@ import pytest
 import robodyn_ros as rd
 from robodyn_ros.cli import commission, view
 from robodyn_ros.cli.arm import read_arm
-from robodyn_ros.cli.main import main
 from robodyn_ros.cli.verb import VerbParser, gather
 from robodyn_ros.control.laws.cartesian_impedance import CartesianImpedanceSettings
 from robodyn_ros.control.parameter_file import (
@@ -167,19 +166,18 @@ def test_a_name_of_another_node_is_not_refused(former):
 
 
 @pytest.mark.parametrize("given", ["overspeed:=0.5", "commissioner:overspeed:=0.5", ""])
-def test_the_command_refuses_it_too(tmp_path, capsys, given):
+def test_the_command_refuses_it_too(tmp_path, command, given):
     path = tmp_path / "old.yaml"
     path.write_text("commissioner:\n  ros__parameters:\n    overspeed: 0.5\n", encoding="utf-8")
     words = ["-p", given] if given else ["--params", str(path)]
-    assert main(["commission", str(ROOT / "urdf" / "prr.urdf"), *words]) == 2
-    assert "no such parameter any more: use 'speed_limit'" in " ".join(capsys.readouterr().err.split())
+    told = " ".join(command.error("commission", ROOT / "urdf" / "prr.urdf", *words).split())
+    assert "no such parameter any more: use 'speed_limit'" in told
 
 
-def test_a_file_with_such_a_parameter_is_refused_with_its_line(tmp_path, capsys):
+def test_a_file_with_such_a_parameter_is_refused_with_its_line(tmp_path, command):
     path = tmp_path / "old.yaml"
     path.write_text("controller:\n  ros__parameters:\n    stream: {turn_speed: 1.0}\n", encoding="utf-8")
-    assert main(["simulate", str(ROOT / "urdf" / "prr.urdf"), "--tour", "--params", str(path)]) == 2
-    told = " ".join(capsys.readouterr().err.split())
+    told = " ".join(command.error("simulate", ROOT / "urdf" / "prr.urdf", "--tour", "--params", path).split())
     assert "old.yaml:3: there is no such parameter any more: use 'stream.speed'" in told
 
 

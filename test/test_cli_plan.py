@@ -19,11 +19,10 @@ PRR = str(Path(__file__).parents[1] / "urdf" / "prr.urdf")
 QUICK = ("--time-limit", "300")
 
 
-def test_a_plan_is_written_and_drawn(tmp_path, capsys):
+def test_a_plan_is_written_and_drawn(tmp_path, command):
     out, picture = tmp_path / "plan.json", tmp_path / "plan.png"
     args = ["plan", PRR, "--to", "PICK", "--cost", "time+0.1*effort", "--out", str(out), "--plot", str(picture), *QUICK]
-    assert main(args) == 0
-    said = capsys.readouterr().out
+    said = command.out(*args)
     assert "solved" in said and "shoulder" in said and "%" in said
     found = Plan.load(out)
     assert found.solved and found.joints == ("elevator", "shoulder", "wrist")
@@ -31,13 +30,12 @@ def test_a_plan_is_written_and_drawn(tmp_path, capsys):
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-def test_no_number_of_the_table_is_broken(tmp_path, capsys):
+def test_no_number_of_the_table_is_broken(tmp_path, command):
     """Long names, and numbers that are all but 0: two tables with a line for each joint, within the terminal."""
     text = Path(PRR).read_text(encoding="utf-8").replace('"shoulder"', '"the_joint_of_the_shoulder_with_a_long_name"')
     (tmp_path / "arm.urdf").write_text(text, encoding="utf-8")
     place = "elevator=1.3e-16,wrist=0.5"
-    assert main(["plan", str(tmp_path / "arm.urdf"), "--to", place, "--method", "time-scaling"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = command.out("plan", tmp_path / "arm.urdf", "--to", place, "--method", "time-scaling").splitlines()
     heads = ["elevator", "the_joint_of_the_shoulder_with_a_long_name", "wrist"]
     rows = [line.split() for line in lines if line.split()[:1] and line.split()[0] in heads]
     assert [row[0] for row in rows] == 2 * heads
@@ -45,17 +43,15 @@ def test_no_number_of_the_table_is_broken(tmp_path, capsys):
     assert max(map(len, lines)) <= 80
 
 
-def test_time_scaling_as_json(capsys):
-    assert main(["plan", PRR, "--to", "PICK", "--via", "0.12,-0.9,0", "--method", "time-scaling", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+def test_time_scaling_as_json(command):
+    found = command.json("plan", PRR, "--to", "PICK", "--via", "0.12,-0.9,0", "--method", "time-scaling")
     assert found["solved"] and found["method"] == "time-scaling"
     assert max(row["effort_ratio"] for row in found["joints"].values()) == pytest.approx(0.9, rel=1e-2)
 
 
-def test_the_tool_somewhere_with_a_payload(capsys):
+def test_the_tool_somewhere_with_a_payload(command):
     args = ["plan", PRR, "--to-tool", "0.5,0,1.2", "--cost", "time+0.1*effort", "--payload", "1", "--json"]
-    assert main([*args, *QUICK]) == 0
-    ends = {name: row["end"] for name, row in json.loads(capsys.readouterr().out)["joints"].items()}
+    ends = {name: row["end"] for name, row in json.loads(command.out(*args, *QUICK))["joints"].items()}
     pose = rd.Kinematics(rd.load_robot(PRR)).pose("tool", [ends[name] for name in ("elevator", "shoulder", "wrist")])
     assert_allclose(pose[:3, 3], (0.5, 0.0, 1.2), atol=1e-5)
 
@@ -75,11 +71,11 @@ def test_an_arm_without_weight_carries_any_payload(capsys):
         (("--to", "PICK", "--obstacles", "{folder}/crate.yaml"), "'crate'"),
     ],
 )
-def test_what_cannot_be_is_answered_by_no(args, reason, tmp_path, capsys):
+def test_what_cannot_be_is_answered_by_no(args, reason, tmp_path, command):
     (tmp_path / "crate.yaml").write_text("crate: {center: [0, 0, 0.6], radius: 0.1}\n")
     out = tmp_path / "refused.json"
-    assert main(["plan", PRR, *(word.format(folder=tmp_path) for word in args), "--out", str(out)]) == 1
-    said, refused = capsys.readouterr().out, Plan.load(out)
+    said = command.out("plan", PRR, *(word.format(folder=tmp_path) for word in args), "--out", out, code=1)
+    refused = Plan.load(out)
     assert "no such motion" in said and reason in said
     assert not refused.solved and reason in refused.reason and not refused.violation.amount <= 0.0
 
@@ -99,9 +95,8 @@ def test_by_default_efforts_are_smooth_and_a_word_makes_the_motion_the_fastest(t
     assert 1.2 * shortest < longer < 2.0 * shortest
 
 
-def test_a_port_that_is_taken_is_an_error_before_the_search(monkeypatch, capsys):
+def test_a_port_that_is_taken_is_an_error_before_the_search(monkeypatch, command):
     monkeypatch.setattr("robodyn_ros.cli.plan._solve", lambda *_: pytest.fail("the search has begun"))
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        assert main(["plan", PRR, "--to", "PICK", "--view", str(port)]) == 2
-    assert f"cannot listen at 127.0.0.1:{port}" in capsys.readouterr().err
+        assert f"cannot listen at 127.0.0.1:{port}" in command.error("plan", PRR, "--to", "PICK", "--view", port)

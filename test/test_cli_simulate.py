@@ -154,28 +154,26 @@ def test_a_limit_below_what_holds_the_arm_is_refused_with_the_number(capsys):
     assert main([*weak, "-p", "externally_supported:=true"]) == 0
 
 
-def test_part_of_the_joints(capsys):
+def test_part_of_the_joints(command):
     """By options, and by the parameters of the nodes: the same trial of two joints."""
-    figures = []
-    for given in (
+    chosen = (
         ["--joints", "wrist,shoulder", "--lock", "elevator=0.7"],
         ["--lock", "elevator=0.7"],
         ["-p", "joints:=[wrist, shoulder]", "-p", "locked_joints.elevator:=0.7"],
         ["-p", "joints:=[wrist, shoulder]", "-p", "initial_position.elevator:=0.7"],
-    ):
-        assert main(["simulate", PRR, "--to", "shoulder=0.4", "--duration", "1", "--json", *given]) == 0
-        figures.append(json.loads(capsys.readouterr().out)["joints"])
+    )
+    line = ("simulate", PRR, "--to", "shoulder=0.4", "--duration", "1")
+    figures = [command.json(*line, *given)["joints"] for given in chosen]
     assert [joint["joint"] for joint in figures[0]] == ["shoulder", "wrist"]
     assert figures.count(figures[0]) == 4
-    assert main(["simulate", PRR, "--joints", "wrist,shoulder", "--duration", "0.1"]) == 0
-    assert "joint elevator is locked at 1.05, the middle of its range" in capsys.readouterr().err
+    code, _, err = command("simulate", PRR, "--joints", "wrist,shoulder", "--duration", "0.1")
+    assert code == 0 and "joint elevator is locked at 1.05, the middle of its range" in err
 
 
-def test_an_explosion_names_joint_time_and_remedy_and_json_stays_json(capsys):
+def test_an_explosion_names_joint_time_and_remedy_and_json_stays_json(command):
     """A fall with 1e10 m/s² is beyond every step."""
     given = ["-p", "gravity:=[0.0, 0.0, -1.0e+10]"]
-    assert main(["simulate", PRR, "--controller", "none", "--duration", "3", "--json", *given]) == 1
-    found = json.loads(capsys.readouterr().out)
+    found = command.json("simulate", PRR, "--controller", "none", "--duration", "3", *given, code=1)
     ((fault, count),) = found["faults"].items()
     assert count == 1
     said = re.match(

@@ -50,16 +50,14 @@ def first_fault() -> tuple[float, str]:
     return seen[0]
 
 
-def test_simulate_says_first_when_and_why_the_controller_stopped(capsys):
+def test_simulate_says_first_when_and_why_the_controller_stopped(command):
     to = ",".join(map(str, GOAL))
     line = ["simulate", PRR, "--to", to, "--duration", "1.5", "--mass-scale", "10"]
-    assert main(line) == 1
-    first = capsys.readouterr().out.splitlines()[0]
+    first = command.out(*line, code=1).splitlines()[0]
     assert "joint 'elevator' stands although" in first
     assert "compare the arm with its model (mass_scale" in first
     line += ["-p", "plausibility:=false"]
-    assert main(line) == 1
-    first, *rest = capsys.readouterr().out.splitlines()
+    first, *rest = command.out(*line, code=1).splitlines()
     t, kind = first_fault()
     assert kind == "following"
     said = re.fullmatch(r"stopped at t = (\S+) s: joint 'wrist' is .* allowed, because (.*)\. Remedy: (.*)", first)
@@ -68,20 +66,17 @@ def test_simulate_says_first_when_and_why_the_controller_stopped(capsys):
     assert "effort was at its limit at elevator (600 N)" in said[2]
     assert "move more slowly" in said[3]
     assert "nan" not in "\n".join(rest)
-    assert main([*line, "--json"]) == 1
-    assert json.loads(capsys.readouterr().out)["stopped"] == first
+    assert command.json(*line, code=1)["stopped"] == first
 
 
-def test_a_state_that_is_never_used_stops_the_arm_from_the_beginning(capsys):
-    assert main(["simulate", PRR, "--duration", "0.5", "-p", "state_delay:=0.2"]) == 1
-    first = capsys.readouterr().out.splitlines()[0]
+def test_a_state_that_is_never_used_stops_the_arm_from_the_beginning(command):
+    first = command.out("simulate", PRR, "--duration", "0.5", "-p", "state_delay:=0.2", code=1).splitlines()[0]
     assert first.startswith("stopped: no usable joint states for 0.102 s")
     assert "lower state_delay" in first
 
 
-def test_what_does_not_stop_says_nothing_of_it(capsys):
-    assert main(["simulate", PRR, "--duration", "0.1"]) == 0
-    assert "stopped" not in capsys.readouterr().out
+def test_what_does_not_stop_says_nothing_of_it(command):
+    assert "stopped" not in command.out("simulate", PRR, "--duration", "0.1")
 
 
 @pytest.fixture
@@ -91,9 +86,8 @@ def study(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_a_sweep_whose_cases_all_stop_says_so_first_and_nothing_of_nan(study, capsys):
-    assert main(["sweep", "study.yaml", "--workers", "0"]) == 1
-    out = capsys.readouterr().out
+def test_a_sweep_whose_cases_all_stop_says_so_first_and_nothing_of_nan(study, command):
+    out = command.out("sweep", "study.yaml", "--workers", "0", code=1)
     first = out.splitlines()[0]
     assert re.match(
         r"computed_torque: 4 of 4 cases did not run to their end\. Case 0 stopped at t = \S+ s: joint", first
@@ -106,13 +100,11 @@ def test_a_sweep_whose_cases_all_stop_says_so_first_and_nothing_of_nan(study, ca
         assert "latched" not in said
     assert text.index("4 of 4 cases did not run to their end") < text.index("4 cases (")
     t = float(re.search(r"Case 0 stopped at t = (\S+) s", first)[1])
-    assert main(["sweep", "study.yaml", "--case", "0"]) == 1
-    assert capsys.readouterr().out.startswith(f"stopped at t = {t:.3g} s: joint ")
+    assert command.out("sweep", "study.yaml", "--case", "0", code=1).startswith(f"stopped at t = {t:.3g} s: joint ")
 
 
-def test_tune_says_first_that_the_tuned_gains_stop(study, capsys):
-    assert main(["tune", "study.yaml", "--workers", "0"]) == 1
-    before, after, *rest = capsys.readouterr().out.splitlines()
+def test_tune_says_first_that_the_tuned_gains_stop(study, command):
+    before, after, *rest = command.out("tune", "study.yaml", "--workers", "0", code=1).splitlines()
     assert before.startswith(
         "computed_torque, as in the study: 2 of 2 cases did not run to their end. Case 0 stopped at"
     )
@@ -121,23 +113,20 @@ def test_tune_says_first_that_the_tuned_gains_stop(study, capsys):
 
 
 @pytest.mark.parametrize("verb", ["sweep", "tune"])
-def test_a_study_takes_joints_by_option_and_by_its_own_key(verb, study, capsys):
+def test_a_study_takes_joints_by_option_and_by_its_own_key(verb, study, command):
     """One joint: what a study says of another is refused, and the poses have one number."""
     for text, more in (("", ["--joints", "wrist"]), ("joints: [wrist]\n", [])):
         (study / "study.yaml").write_text(text + STUDY, encoding="utf-8")
-        assert main([verb, "study.yaml", *more]) == 2
-        assert "each of 1 numbers (wrist)" in capsys.readouterr().err
+        assert "each of 1 numbers (wrist)" in command.error(verb, "study.yaml", *more)
     (study / "study.yaml").write_text("joints: wrist\n" + STUDY, encoding="utf-8")
-    assert main([verb, "study.yaml"]) == 2
-    assert "study.yaml:1: joints: must be a list of names" in capsys.readouterr().err
+    assert "study.yaml:1: joints: must be a list of names" in command.error(verb, "study.yaml")
 
 
-def test_an_option_wins_over_the_joints_of_a_parameter_file(tmp_path, capsys):
+def test_an_option_wins_over_the_joints_of_a_parameter_file(tmp_path, command):
     (tmp_path / "own.yaml").write_text("/**:\n  ros__parameters:\n    joints: [elevator, shoulder]\n    seed: 3\n")
     line = ["simulate", PRR, "--duration", "0.1", "--json", "--params", str(tmp_path / "own.yaml")]
     for more, joints in (([], ["elevator", "shoulder"]), (["--joints", "shoulder,wrist", "--lock", "elevator=0.5"], 0)):
-        assert main([*line, *more]) == 0
-        found = [one["joint"] for one in json.loads(capsys.readouterr().out)["joints"]]
+        found = [one["joint"] for one in json.loads(command.out(*line, *more))["joints"]]
         assert found == (joints or ["shoulder", "wrist"])
 
 
@@ -150,46 +139,40 @@ def test_a_name_in_a_file_that_no_node_knows_is_said_with_its_line(tmp_path, cap
     assert f"{tmp_path}/own.yaml:4: 'natural_frequncy' (is it 'gains.elevator.natural_frequency'?)" in said
 
 
-def test_export_takes_the_joints_of_a_parameter_file(tmp_path, capsys):
+def test_export_takes_the_joints_of_a_parameter_file(tmp_path, command):
     (tmp_path / "own.yaml").write_text("/**:\n  ros__parameters: {joints: [shoulder, wrist]}\n")
     line = ["export", PRR, "--language", "c", "--of", "step", "--out", "-"]
-    assert main([*line, "--params", str(tmp_path / "own.yaml")]) == 0
-    by_file, err = capsys.readouterr()
-    assert "not used here" not in err
-    assert main([*line, "--joints", "shoulder,wrist"]) == 0
-    assert capsys.readouterr().out == by_file
+    code, by_file, err = command(*line, "--params", tmp_path / "own.yaml")
+    assert code == 0 and "not used here" not in err
+    assert command.out(*line, "--joints", "shoulder,wrist") == by_file
 
 
 @pytest.mark.parametrize("verb", ["sweep", "tune"])
 @pytest.mark.parametrize("arm", [PRR, "prr", "nowhere.urdf"])
-def test_a_verb_of_studies_says_that_an_arm_is_none(verb, arm, capsys):
-    assert main([verb, arm]) == 2
-    said = capsys.readouterr().err
+def test_a_verb_of_studies_says_that_an_arm_is_none(verb, arm, command):
+    said = command.error(verb, arm)
     assert f"{verb} takes a study, not an arm" in said
     assert f"robodyn simulate {arm}" in said
 
 
-def test_a_verb_of_arms_says_that_a_study_is_none(study, capsys):
-    assert main(["simulate", "study.yaml"]) == 2
-    assert "a study is run by robodyn sweep study.yaml" in capsys.readouterr().err
+def test_a_verb_of_arms_says_that_a_study_is_none(study, command):
+    assert "a study is run by robodyn sweep study.yaml" in command.error("simulate", "study.yaml")
 
 
 @pytest.mark.parametrize("verb", ["simulate", "compare", "view", "commission --yes"])
-def test_a_value_where_a_group_is_meant_is_refused_with_its_line(verb, tmp_path, capsys):
+def test_a_value_where_a_group_is_meant_is_refused_with_its_line(verb, tmp_path, command):
     (tmp_path / "own.yaml").write_text("/**:\n  ros__parameters:\n    transmission: [1, 2]\n    gains: [1, 2]\n")
     name, *more = verb.split()
-    assert main([name, PRR, *more, "--params", str(tmp_path / "own.yaml")]) == 2
-    said = capsys.readouterr().err
+    said = command.error(name, PRR, *more, "--params", tmp_path / "own.yaml")
     wanted = "'transmission'" if name in ("commission",) else "'gains'"
     assert f"own.yaml:{3 if name == 'commission' else 4}: {wanted} is no parameter but holds others, such as " in said
 
 
-def test_the_mismatch_has_one_name_as_an_option_and_as_a_parameter(capsys):
+def test_the_mismatch_has_one_name_as_an_option_and_as_a_parameter(command):
     for verb in (["simulate", PRR, "--duration", "0.2"], ["compare", PRR, "--controller", "pd"]):
         found = []
         for given in (["--mass-scale", "1.2"], ["-p", "mismatch.mass_scale:=1.2"], []):
-            assert main([*verb, *given, "--json"]) == 0
-            out = json.loads(capsys.readouterr().out)
+            out = command.json(*verb, *given)
             found.append(out["joints"] if verb[0] == "simulate" else out["trajectory"])
         assert found[0] == found[1] != found[2]
 
@@ -205,17 +188,15 @@ def test_moving_links_without_mass_are_named(tmp_path, capsys):
     assert f"warning: links {', '.join(names)} move and have no mass" in capsys.readouterr().err
 
 
-def test_identify_says_where_the_arm_stood_still(tmp_path, capsys):
+def test_identify_says_where_the_arm_stood_still(tmp_path, command):
     t = np.arange(0.0, 20.0, 0.01)
     moving = np.where(t < 2.0, np.sin(2.0 * np.pi * t), 0.0)
     path, q = tmp_path / "run.csv", np.tile(0.1 + 0.1 * moving[:, None], 3)
     effort, names = np.random.default_rng(1).normal(size=q.shape), ("elevator", "shoulder", "wrist")
     table(path, names, t, position=q, effort=effort)
-    main(["identify", PRR, str(path)])
-    assert "run.csv: the arm rests from t = 1.99 s of 20 s on" in " ".join(capsys.readouterr().err.split())
+    assert "run.csv: the arm rests from t = 1.99 s of 20 s on" in " ".join(command("identify", PRR, path)[2].split())
     table(path, names, t, position=np.full(q.shape, 0.1), effort=effort)
-    assert main(["identify", PRR, str(path)]) == 2
-    said = capsys.readouterr().err
+    said = command.error("identify", PRR, path)
     assert "no joint moves by more than" in said
     assert "such as that of `robodyn excite`" in said
 

@@ -63,18 +63,16 @@ def study(tmp_path):
     return path
 
 
-def test_too_few_cases_have_no_empty_table_of_inputs(study, tmp_path, capsys):
+def test_too_few_cases_have_no_empty_table_of_inputs(study, tmp_path, command):
     study.write_text(study.read_text().replace("cases: 8", "cases: 1"))
     out = tmp_path / "out"
-    main(["sweep", str(study), "--workers", "0", "--out", str(out)])
-    assert "fraction of the variance" not in capsys.readouterr().out
+    assert "fraction of the variance" not in command.out("sweep", study, "--workers", "0", "--out", out, code=None)
     assert "Part of the variance" not in (out / "report.html").read_text(encoding="utf-8")
 
 
-def test_a_sweep_its_report_and_one_of_its_cases(study, tmp_path, capsys):
+def test_a_sweep_its_report_and_one_of_its_cases(study, tmp_path, command):
     out = tmp_path / "out"
-    assert main(["sweep", str(study), "--workers", "0", "--out", str(out), "--json"]) == 1
-    said = json.loads(capsys.readouterr().out)
+    said = command.json("sweep", study, "--workers", "0", "--out", out, code=1)
     assert {name: each["cases"] for name, each in said["controllers"].items()} == {"pd": 8, "computed_torque": 8}
     assert said["controllers"]["pd"]["met"] == 0  # a spring alone sags
     assert column(out / "results.parquet", "met").sum() == sum(each["met"] for each in said["controllers"].values())
@@ -83,15 +81,12 @@ def test_a_sweep_its_report_and_one_of_its_cases(study, tmp_path, capsys):
     explained = page.split("Fraction of the variance")[1].split("</table>")[0]
     assert re.search(r"arm\.forearm\.mass.*?\d+\.\d %", explained, re.DOTALL)
     assert (out / "report.png").read_bytes().startswith(b"\x89PNG")
-    main(["sweep", str(study), "--case", "5", "--json", "--plot", str(tmp_path / "case.png")])
-    row = json.loads(capsys.readouterr().out)
+    row = command.json("sweep", study, "--case", "5", "--plot", tmp_path / "case.png", code=None)
     kept = parquet.read_table(out / "results.parquet").to_pylist()[5]
     assert row == {name: None if value != value else value for name, value in kept.items()}
     assert (tmp_path / "case.png").read_bytes().startswith(b"\x89PNG")
-    assert main(["sweep", str(study), "--workers", "0", "--out", str(out)]) == 2
-    assert "--resume" in capsys.readouterr().err
-    main(["sweep", str(study), "--workers", "0", "--out", str(out), "--resume", "--no-report"])
-    told = capsys.readouterr().out
+    assert "--resume" in command.error("sweep", study, "--workers", "0", "--out", out)
+    told = command.out("sweep", study, "--workers", "0", "--out", out, "--resume", "--no-report", code=None)
     assert "Probability" in told and "arm.forearm.mass" in told
 
 
@@ -120,20 +115,18 @@ def test_a_sweep_its_report_and_one_of_its_cases(study, tmp_path, capsys):
         ("{cases: 8, seed: 2}", "{cases: 8, seed: 2", 18, "YAML"),
     ],
 )
-def test_what_is_wrong_is_named_with_its_line(right, wrong, line, said, study, capsys):
+def test_what_is_wrong_is_named_with_its_line(right, wrong, line, said, study, command):
     assert STUDY.count(right) == 1
     study.write_text(STUDY.replace(right, wrong))
-    assert main(["sweep", str(study)]) == 2
-    error = capsys.readouterr().err
+    error = command.error("sweep", study)
     assert error.startswith(f"error: {study}:{line}: ")
     assert said in error
 
 
-def test_each_controller_is_set_up_before_the_sweep(study, capsys):
+def test_each_controller_is_set_up_before_the_sweep(study, command):
     text = STUDY.replace("[pd, computed_torque]", "[pd, operational_space]")
     study.write_text(text.replace("controller:\n", "controller:\n  operational_space.force_directions: north\n"))
-    assert main(["sweep", str(study)]) == 2
-    assert f"{study}:11: controller.operational_space.force_directions: must be" in capsys.readouterr().err
+    assert f"{study}:11: controller.operational_space.force_directions: must be" in command.error("sweep", study)
 
 
 @pytest.mark.parametrize(
@@ -145,15 +138,13 @@ def test_each_controller_is_set_up_before_the_sweep(study, capsys):
         (["--scheduler", "head"], "'head' is no address of a scheduler: tcp://host:port"),
     ],
 )
-def test_a_wrong_command_line(arguments, said, study, capsys):
-    assert main(["sweep", str(study), *arguments]) == 2
-    assert said in capsys.readouterr().err
+def test_a_wrong_command_line(arguments, said, study, command):
+    assert said in command.error("sweep", study, *arguments)
 
 
-def test_without_its_extra_it_says_so(study, capsys, monkeypatch):
+def test_without_its_extra_it_says_so(study, command, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert main(["sweep", str(study)]) == 2
-    assert "robodyn_ros[sweep]" in capsys.readouterr().err
+    assert "robodyn_ros[sweep]" in command.error("sweep", study)
 
 
 def test_ctrl_c_keeps_what_is_done(study, tmp_path, capsys, monkeypatch):
@@ -261,13 +252,11 @@ BOUNDS = "must be [least, greatest], from 0 up, not"
         *(("[5, 40]", wrong, BOUNDS) for wrong in ("[5, 40, 60]", "[5, high]", "[40, 5]", "7")),
     ],
 )
-def test_gains_that_cannot_be_tuned_are_not_searched_for(study, capsys, right, wrong, said):
+def test_gains_that_cannot_be_tuned_are_not_searched_for(study, command, right, wrong, said):
     study.write_text(STUDY.replace(right, wrong))
-    assert main(["tune", str(study)]) == 2
-    assert said in capsys.readouterr().err
+    assert said in command.error("tune", study)
 
 
-def test_a_study_without_a_section_tune(study, capsys):
+def test_a_study_without_a_section_tune(study, command):
     study.write_text(STUDY.partition("tune:")[0])
-    assert main(["tune", str(study)]) == 2
-    assert "must name least and greatest values of one or more of natural_frequency" in capsys.readouterr().err
+    assert "must name least and greatest values of one or more of natural_frequency" in command.error("tune", study)

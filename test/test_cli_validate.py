@@ -3,7 +3,6 @@
 
 """``robodyn validate``: verdict, exit codes, and what it says when it cannot."""
 
-import json
 import sys
 from argparse import ArgumentParser
 from pathlib import Path
@@ -23,9 +22,8 @@ RR = str(Path(__file__).parents[1] / "urdf" / "rr.urdf")
 BRIEF = ("--states", "5", "--motions", "1", "--duration", "0.2")
 
 
-def test_an_arm_that_agrees(capsys):
-    assert main(["validate", RR, *BRIEF]) == ExitCode.YES
-    out = capsys.readouterr().out
+def test_an_arm_that_agrees(command):
+    out = command.out("validate", RR, *BRIEF)
     for row in ("mass matrix M", "gravity g", "inverse dynamics τ", "forward dynamics q̈", "motion 1, 0.2 s"):
         assert row in out
     assert out.count("agrees") == 6 and "differs" not in out
@@ -33,16 +31,15 @@ def test_an_arm_that_agrees(capsys):
     assert max(map(len, out.splitlines())) <= 81  # q̈ takes two characters
 
 
-def test_json(capsys):
-    assert main(["validate", RR, *BRIEF, "--seed", "4", "--dynamics", "lagrangian", "--json"]) == ExitCode.YES
-    found = json.loads(capsys.readouterr().out)
+def test_json(command):
+    found = command.json("validate", RR, *BRIEF, "--seed", "4", "--dynamics", "lagrangian")
     assert found["robot"] == "rr" and found["agrees"] is True
     assert found["settings"]["states"] == 5 and found["settings"]["seed"] == 4
     assert [item["agrees"] for item in found["comparisons"]] == [True] * 5
     assert all(0.0 <= item["error"] < 1e-9 for item in found["comparisons"])
 
 
-def test_an_arm_that_differs(monkeypatch, capsys):
+def test_an_arm_that_differs(monkeypatch, command):
     """MuJoCo is given half of the gravity."""
     real = mujoco.MuJoCoModel
 
@@ -52,14 +49,13 @@ def test_an_arm_that_differs(monkeypatch, capsys):
         return model
 
     monkeypatch.setattr(mujoco, "MuJoCoModel", light)
-    assert main(["validate", RR, *BRIEF]) == ExitCode.NO
-    out = capsys.readouterr().out
+    out = command.out("validate", RR, *BRIEF, code=1)
     assert "rr differs from MuJoCo" in out
     assert [line.split()[-1] for line in out.splitlines() if "gravity g" in line] == ["differs"]
     assert [line.split()[-1] for line in out.splitlines() if "mass matrix M" in line] == ["agrees"]
 
 
-def test_rounding_is_not_a_difference_and_a_thousandth_of_a_mass_is(tmp_path, capsys, monkeypatch):
+def test_rounding_is_not_a_difference_and_a_thousandth_of_a_mass_is(tmp_path, command, monkeypatch):
     """A slender chain, whose rounding errors grew to radians under one record of efforts."""
     axes = [(0, 1, 1), (1, 2, 3), (1, 0, 1), (0, 1, 0), (0, 0, 1), (1, 0, 0)] * 2
     links = [arms.link(f"l{k}", 1.0, (0.1, 0, 0), (0.01, 0, 0, 0.02, 0, 0.02)) for k in range(1, 13)]
@@ -70,7 +66,7 @@ def test_rounding_is_not_a_difference_and_a_thousandth_of_a_mass_is(tmp_path, ca
     path = tmp_path / "chain.urdf"
     path.write_text(arms.robot("chain", arms.link("l0"), *links, *joints))
     brief = ("--states", "1", "--motions", "1", "--duration", "0.1")
-    assert main(["validate", str(path), *brief]) == ExitCode.YES, capsys.readouterr().out
+    command.out("validate", path, *brief)
     real = mujoco.MuJoCoPlant
 
     def heavy(*args, **options):
@@ -79,23 +75,21 @@ def test_rounding_is_not_a_difference_and_a_thousandth_of_a_mass_is(tmp_path, ca
         return plant
 
     monkeypatch.setattr(mujoco, "MuJoCoPlant", heavy)
-    assert main(["validate", str(path), *brief]) == ExitCode.NO
-    assert [line.split()[-1] for line in capsys.readouterr().out.splitlines() if "motion 1" in line][-1] == "differs"
+    lines = command.out("validate", path, *brief, code=1).splitlines()
+    assert [line.split()[-1] for line in lines if "motion 1" in line][-1] == "differs"
 
 
-def test_without_mujoco(monkeypatch, capsys):
+def test_without_mujoco(monkeypatch, command):
     monkeypatch.setitem(sys.modules, "mujoco", None)
-    assert main(["validate", RR]) == ExitCode.ERROR
-    assert "MuJoCo is not installed" in capsys.readouterr().err
+    assert "MuJoCo is not installed" in command.error("validate", RR)
 
 
 @pytest.mark.parametrize("ratio", ["1.25", "-0.7"])
-def test_joints_that_mimic_others(ratio, tmp_path, capsys, monkeypatch):
+def test_joints_that_mimic_others(ratio, tmp_path, command, monkeypatch):
     """Ratios, offsets and a mimic of a mimic; with another ratio in MuJoCo the two differ."""
     text = arms.awkward()["mimic"].replace('multiplier="1.25"', f'multiplier="{ratio}"')
     (tmp_path / "mimic.urdf").write_text(text)
-    assert main(["validate", str(tmp_path / "mimic.urdf"), *BRIEF]) == ExitCode.YES
-    out = capsys.readouterr().out
+    out = command.out("validate", tmp_path / "mimic.urdf", *BRIEF)
     assert out.count(" agrees") == 5 and "No motions" in out and "right_finger" in out
     real = mujoco.MuJoCoModel
 
