@@ -18,7 +18,7 @@ from typing import Any
 import browser
 import pytest
 import yaml
-from test_readme import SCRIPTS, copy, environment
+from test_readme import SCRIPTS, copy, environment, run_script
 
 import robodyn_ros as rd
 from robodyn_ros.cli.main import VERBS
@@ -74,16 +74,7 @@ def test_commands(page: Path, copy: Path) -> None:
     pip = {"PIP_NO_INDEX": "1", "PIP_NO_DEPS": "1", "PIP_NO_BUILD_ISOLATION": "0", "PIP_TARGET": str(installed)}
     path = {"PYTHONPATH": f"{copy}{os.pathsep}{installed}", "MAKEFLAGS": "n"}  # what `make` does, other tests see
     for script in commands(page):
-        done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", script],
-            cwd=copy,
-            env=environment(copy, **pip, **path),
-            capture_output=True,
-            text=True,
-            timeout=180,  # a command that hangs
-        )
-        assert done.returncode == 0, f"{script}\n{done.stdout}{done.stderr}"
-        assert "Traceback" not in done.stderr, done.stderr
+        run_script(script, copy, environment(copy, **pip, **path), timeout=180)  # a command that hangs
 
 
 def test_the_first_hour_types_what_the_pages_say() -> None:
@@ -131,19 +122,6 @@ def test_what_is_not_run_says_why() -> None:
         # A fence that executed.py does not see would be code that nobody runs.
         fences = re.findall(r"^[ >]*```+(?:python|bash)\b", page.read_text(encoding="utf-8"), re.MULTILINE)
         assert len(fences) == sum(len(executed.blocks(page, language)) for language in ("bash", "python")), name(page)
-
-
-def test_formulas() -> None:
-    """What the converter does not know is an error, not a page with LaTeX in it."""
-    from mathml import mathml
-
-    for unknown in (r"\unheard x", r"\begin{aligned} a &= b \end{aligned}", r"\mathbf q"):
-        with pytest.raises((ValueError, SyntaxError)):
-            mathml(unknown, "block")
-    difference, negative = mathml("a - b", "inline"), mathml(r"a = -b\sin c", "inline")
-    assert 'form="prefix"' not in difference
-    assert '<mo form="prefix">−</mo>' in negative
-    assert '<mo lspace="0.17em" rspace="0.17em">sin</mo>' in negative
 
 
 def test_equations_side_by_side_are_apart_and_nothing_else_is() -> None:

@@ -78,6 +78,15 @@ def environment(folder, **more):
     return {**os.environ, "PATH": path, "PYTHONPATH": packages, **more}
 
 
+def run_script(script, folder, env, timeout=110):
+    """Run a script as a reader types it; what it prints."""
+    command = ["bash", "-euo", "pipefail", "-c", script]
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=timeout, check=False)
+    assert done.returncode == 0, f"{script}\n{done.stdout}{done.stderr}"
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.stdout
+
+
 def test_every_script_is_run_somewhere():
     assert len(SCRIPTS) >= 8
     assert sum(len(blocks(page, "bash")) for page in PAGES) >= 30
@@ -117,16 +126,7 @@ def test_commands_that_end(script, copy):
     if script.startswith("rosdep"):
         folder = copy.parents[1]
         script = script[: script.index("ros2 launch")]  # the launch file is started below
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", script],
-        cwd=folder,
-        env=environment(copy, **more),
-        capture_output=True,
-        text=True,
-        timeout=110,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout
+    assert run_script(script, folder, environment(copy, **more))
     if "pip install ." in script:
         assert (copy / "here/robodyn_ros/cli/main.py").is_file()
 
