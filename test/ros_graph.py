@@ -214,6 +214,22 @@ class Graph:
         given = ["--ros-args", "--params-file", str(path), *arguments]
         return self._run(name, [*(via or []), STARTER, name, *given], None if self.fresh else server())
 
+    def start_arm(
+        self, urdf: str, simulator: dict[str, Any] | None = None, *, lockstep: bool = False, **controller: Any
+    ) -> tuple[Process, Process]:
+        """Start a simulator of an arm and the controller that it listens to; both with parameters.
+
+        Args:
+            urdf: the arm.
+            simulator: parameters of the simulator.
+            lockstep: the simulator waits for the commands.
+            **controller: parameters of the controller.
+        """
+        topic = "joint_commands" if lockstep else "commands"
+        given = {"robot_description": urdf, "lockstep": lockstep} | (simulator or {})
+        started = self.start("simulator", "-r", f"{topic}:=controller/{topic}", **given)
+        return started, self.start("controller", robot_description=urdf, use_sim_time=True, **controller)
+
     def command(self, *arguments: object) -> Process:
         """Start the command ``robodyn``."""
         return self._run(COMMAND, ["robodyn_ros.cli.main", *map(str, arguments)], command_server())

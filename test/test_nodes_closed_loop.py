@@ -22,10 +22,7 @@ def test_follows_a_trajectory(graph, prr):
     """In lockstep: beside a simulation in real time, a controller that gets no processor for a while is late, and the
     arm is off its way by what the effort of before does to it meanwhile.
     """
-    wiring = ("-r", "joint_commands:=controller/joint_commands")
-    common = {"robot_description": prr}
-    graph.start("simulator", *wiring, initial_position=START, lockstep=True, **common)
-    graph.start("controller", use_sim_time=True, **common)
+    graph.start_arm(prr, {"initial_position": START}, lockstep=True)
     follows_a_trajectory(graph)
 
 
@@ -33,11 +30,7 @@ def test_a_trajectory_without_points_ends_the_one_before(graph, prr):
     """As a client of joint_trajectory_controller stops an arm; it decelerates as it is told to."""
     states = graph.listen(JointState, "joint_states", 1000)
     slowly = {"elevator": {"max_deceleration_on_cancel": 0.5}}
-    graph.start(
-        "simulator", "-r", "joint_commands:=controller/joint_commands", robot_description=prr, lockstep=True,
-        initial_position=START,
-    )  # fmt: skip
-    graph.start("controller", use_sim_time=True, robot_description=prr, constraints=slowly)
+    graph.start_arm(prr, {"initial_position": START}, lockstep=True, constraints=slowly)
     publisher = graph.talk(JointTrajectory, "controller/joint_trajectory")
     up = JointTrajectoryPoint(positions=[1.9], velocities=[0.0])
     up.time_from_start.sec = 60
@@ -55,8 +48,7 @@ def test_a_trajectory_without_points_ends_the_one_before(graph, prr):
 
 
 def test_a_reset_simulation_goes_on_under_control(graph, prr):
-    graph.start("simulator", "-r", "commands:=controller/commands", robot_description=prr, initial_position=START)
-    graph.start("controller", robot_description=prr, use_sim_time=True)
+    graph.start_arm(prr, {"initial_position": START})
     states = graph.listen(JointState, "joint_states", 1000)
     commands = graph.listen(JointState, "controller/joint_commands", 1000)
     graph.wait(lambda: len(commands) > 200, "commands")
@@ -69,11 +61,7 @@ def test_a_reset_simulation_goes_on_under_control(graph, prr):
 
 def test_terms_add_up_and_every_output_follows_the_parameter_joints(graph, prr):
     order = ["wrist", "elevator", "shoulder"]
-    graph.start(
-        "simulator", "-r", "commands:=controller/commands", robot_description=prr, initial_position=START, joints=order,
-        state_rate=100.0,
-    )  # fmt: skip
-    graph.start("controller", robot_description=prr, use_sim_time=True, joints=order)
+    graph.start_arm(prr, {"initial_position": START, "joints": order, "state_rate": 100.0}, joints=order)
     terms = {term: graph.listen(JointState, f"controller/efforts/{term}", 1000) for term in TERMS}
     errors = graph.listen(JointState, "controller/tracking_error", 1000)
     named = graph.listen(JointState, "controller/joint_commands", 1000)
@@ -104,8 +92,7 @@ def test_terms_add_up_and_every_output_follows_the_parameter_joints(graph, prr):
 
 
 def test_every_node_ends_well_on_a_signal(fresh, prr):
-    simulator = fresh.start("simulator", "-r", "commands:=controller/commands", robot_description=prr)
-    controller = fresh.start("controller", robot_description=prr, use_sim_time=True)
+    simulator, controller = fresh.start_arm(prr)
     waiting = fresh.start("controller", "-r", "__node:=waiting", "-r", "robot_description:=nothing")
     commands = fresh.listen(Float64MultiArray, "controller/commands")
     fresh.wait(lambda: commands and fresh.has("waiting"), "commands, and a node that waits")

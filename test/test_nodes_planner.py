@@ -38,14 +38,12 @@ def rows(messages, field):
 @pytest.fixture
 def rig(graph, prr):
     """A simulated arm that waits for its commands, so that no load shows, its controller and a planner."""
-    wiring = ("-r", "joint_commands:=controller/joint_commands")
-    # No faster than real time, so that it takes nothing from the planner.
-    graph.start("simulator", *wiring, robot_description=prr, lockstep=True, real_time_factor=1.0, state_rate=500.0)
+    pace = {"real_time_factor": 1.0, "state_rate": 500.0}  # so that it takes nothing from the planner
     gains = {joint: {"natural_frequency": 40.0} for joint in JOINTS}
     # The drives are ideal, and a motion of minimum time jumps from one effort limit to the other.
     rates = dict.fromkeys(JOINTS, 1e6)
     wishes = {"controller": "computed_torque", "gains": gains, "effort_rate_limits": rates}
-    graph.start("controller", robot_description=prr, use_sim_time=True, **wishes)
+    graph.start_arm(prr, pace, lockstep=True, **wishes)
     graph.start("planner", robot_description=prr, limit_ratio=LIMIT_RATIO, cost="time", time_limit=60.0)
     graph.wait(lambda: graph.diagnostics("planner")["message"] == "waiting for a target", "a planner that sees the arm")
     return graph

@@ -44,9 +44,7 @@ def test_on_and_off_may_be_booleans(graph, given, taken):
 
 def test_whoever_subscribes_to_the_terms_while_states_stream_gets_them(graph, prr):
     """States that come all the time leave no gap in which somebody would look for subscribers."""
-    wiring = "-r", "commands:=controller/commands"
-    graph.start("simulator", *wiring, robot_description=prr, state_rate=500.0)
-    graph.start("controller", robot_description=prr, use_sim_time=True, realtime="on")
+    graph.start_arm(prr, {"state_rate": 500.0}, realtime="on")
     commands = graph.listen(JointState, "controller/joint_commands", 1000)
     graph.wait(lambda: len(commands) > 100, "commands")
     for topic in ("tracking_error", "efforts/gravity"):

@@ -227,10 +227,8 @@ def test_a_plan_of_some_joints_is_sent_to_an_arm_with_more(prr, monkeypatch):
 
 
 def test_a_motion_is_shown_thinned_out_and_played_back(graph, prr, tmp_path):
-    wiring = ("-r", "joint_commands:=controller/joint_commands")
     # So fast that nobody waits for it for long, and so slowly that no recorder is outrun.
-    graph.start("simulator", *wiring, robot_description=prr, lockstep=True, real_time_factor=1.0, state_rate=100.0)
-    graph.start("controller", robot_description=prr, use_sim_time=True)
+    graph.start_arm(prr, {"real_time_factor": 1.0, "state_rate": 100.0}, lockstep=True)
     states = graph.listen(JointState, "joint_states", 100)
     errors = graph.listen(JointState, "controller/tracking_error")
     graph.wait(lambda: errors, "a controller that works")

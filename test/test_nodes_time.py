@@ -89,8 +89,7 @@ def test_a_run_in_lockstep_is_the_same_to_the_last_bit_when_repeated(tmp_path, p
 
 
 def test_no_state_is_late_while_simulated_time_stands_still(graph, prr):
-    graph.start("simulator", *ANSWERED, robot_description=prr, lockstep=True, real_time_factor=1.0)
-    controller = graph.start("controller", robot_description=prr, use_sim_time=True)
+    _, controller = graph.start_arm(prr, {"real_time_factor": 1.0}, lockstep=True)
     states = graph.listen(JointState, "joint_states")
     graph.wait(lambda: len(states) > 20, "states")
     assert graph.call(SetBool, "simulator/pause", data=True).success
