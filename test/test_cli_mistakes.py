@@ -94,7 +94,6 @@ MISTAKES = {
     "export PRR --language c --of step -p state_timeoute:=1": "(is it 'state_timeout'?)",
     "help simulat": "is it 'simulate'?",
     "identfy a.csv": "there is no verb 'identfy' (is it 'identify'?)",
-    "identify run --urdf arm.urdf": "error: --urdf: the arm is the first argument now: robodyn identify arm.urdf\n",
     "identify PRR none.csv --payload-link hnd": "error: --payload-link: 'hnd' is not in the robot",
     "plan PRR": "--to",
     "plan PRR --to NOWHERE": "NOWHERE",
