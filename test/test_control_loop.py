@@ -628,3 +628,17 @@ def test_a_motion_that_gravity_overloads_is_told_beforehand():
     loop.start(0.0, [0.0])
     # 7 N·m, 2 N·m·s times 0.1 rad/s, and the weight at 95 % of the way: 5.79 N·m at 0.285 rad.
     assert "take up to 12.99 N·m of joint 'lift'" in loop.follow(Trajectory([0.0, 3.0], [[0.0], [0.3]])).overload
+
+
+@pytest.mark.parametrize("name", ["adaptive", "disturbance_observer", "hand_guiding"])
+def test_a_law_that_was_replaced_is_not_changed_by_the_one_that_took_over(name):
+    before, after = (rd.create_controller(name, DYNAMICS, kp, 20.0) for kp in (100.0, 121.0))
+    loop, known = ControlLoop(before, np.full(3, 1e3), SafetySettings(**UNMOVED)), {}
+    for k in range(100):
+        if k == 50:
+            loop.apply(loop.settings._replace(controller=after))
+            known = {item: np.array(getattr(before, item)) for item in before.remembers}
+        loop.update(PERIOD * k, PERIOD * k, Q + 1e-3 * k, QD * (k % 3))
+    for item, value in known.items():
+        np.testing.assert_array_equal(getattr(before, item), value)
+    assert any((value != getattr(after, item)).any() for item, value in known.items())

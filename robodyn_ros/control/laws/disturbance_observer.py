@@ -90,7 +90,7 @@ class DisturbanceObserver(ComputedTorque):
     def resume(self, before: Controller) -> None:
         """Take over the disturbance of another observer; a new period begins, because the model may differ."""
         if isinstance(before, DisturbanceObserver) and before.disturbance.shape == self.disturbance.shape:
-            self.disturbance = before.disturbance
+            self.disturbance = before.disturbance.copy()
 
     def forget(self) -> None:
         """Set the disturbance to zero."""

@@ -192,7 +192,8 @@ class HandGuiding(ToolLaw):
     def resume(self, before: Controller) -> None:
         """Take over the anchor of the law before, if it guided the same link."""
         if isinstance(before, HandGuiding) and before.task.link == self.task.link:
-            self._anchor, self._is_anchored, self._left = before._anchor, before._is_anchored, before._left
+            self._anchor, self._left = before._anchor.copy(), before._left.copy()
+            self._is_anchored = before._is_anchored
 
     def forget(self) -> None:
         """Drop the anchor; the next period sets a new one."""
