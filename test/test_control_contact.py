@@ -394,6 +394,9 @@ def test_what_was_estimated_elsewhere_may_be_of_any_numbers() -> None:
         assert bench.loop.contact == ""
     with pytest.raises(InputError, match="must be 3 and 6 numbers"):
         bench.loop.judge_contact(np.zeros(3), np.zeros(5))
+    with pytest.raises(InputError, match="collision"):
+        bench.loop.set_contact("bump")
+    assert bench.loop.contact == ""
 
 
 def test_a_state_that_the_observer_cannot_bear_leaves_nothing_behind() -> None:

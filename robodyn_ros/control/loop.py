@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.checks import as_real, finite_array
+from robodyn_ros.checks import as_real, check_choice, finite_array
 from robodyn_ros.control.compiled_step import REST
 from robodyn_ros.control.contact import Contact
 from robodyn_ros.control.core_library import CODES, REACTION
@@ -357,7 +357,11 @@ class ControlLoop(ReferenceManager):
     def set_contact(self, kind: str, problem: str = "") -> None:
         """Report a contact, ``touch`` or ``collision``, that was detected outside the core, for example by a
         force-torque sensor, with its description; "" for none.
+
+        Raises:
+            InputError: there is no such kind.
         """
+        check_choice("kind", kind, CONTACTS)
         self.contact, self._contact_problem = kind, problem
         self._ask("SET_CONTACT", number=CONTACTS.index(kind))
 
