@@ -845,6 +845,23 @@ def test_a_simulation_that_was_reset_begins_where_its_arm_is(elsewhere):
     assert arm.state().fault is None
 
 
+@pytest.mark.parametrize(
+    ("moved", "goes_on"), [((0.005, 0.05, 0.0), True), ((0.02, 0.0, 0.0), False), ((0.0, 0.2, 0.0), False)]
+)
+def test_after_a_reset_the_efforts_go_on_unless_the_arm_is_elsewhere(moved, goes_on):
+    """A tenth of a radian is another position, and a hundredth of a metre."""
+    arm = Arm(config=SafetySettings(blend_time=0.2))
+    pushed = np.array([30.0, 5.0, 1.0])
+    for _ in range(110):
+        arm.state(qd=ZERO)
+        arm.loop.track(Reference(Q, ZERO, ZERO, pushed), arm.t)
+    before = arm.state(qd=ZERO)
+    set_clock_back(arm.loop)
+    there = Q + np.array(moved)
+    expected = before.effort if goes_on else DYNAMICS.gravity(there)
+    np.testing.assert_allclose(arm.state(there, ZERO, after=-3.0).effort, expected, atol=1e-9)
+
+
 def test_a_hold_whose_clock_is_set_back_lasts_its_longest_time_from_then_on():
     arm = Arm(reactions=FaultReactions(**{**REACTIONS, "publisher": ("hold", 0.5)}))
     arm.state(qd=ZERO)

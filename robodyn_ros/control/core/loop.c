@@ -34,7 +34,7 @@ static void add_planned(const Settings* s, const double* planned, double* refere
    from the last command, unless this is another arm, because a simulation was reset. */
 static void restart(const Settings* s, State* m, double t, const double* q) {
   int elsewhere = 0;
-  EACH elsewhere |= fabs(q[i] - m->q[i]) > ELSEWHERE;
+  EACH elsewhere |= fabs(q[i] - m->q[i]) > ELSEWHERE * s->uncertainty.scale[i];
   m->restarts += m->references.source != WAITING;
   if (m->clock_reset && elsewhere) reset_limiter(&m->memory);
   m->clock_reset = m->trail_count = 0;
