@@ -92,7 +92,7 @@ def estimate_payload(
         samples: a motion with the payload; poses in which gravity pulls in different directions are enough for mass and
             centre of mass.
         viscous: friction (n,) in [N·m·s/rad] or [N·s/m]; unless given, that of the dynamics' parameters, or of the URDF
-            where these are 0.
+            if these are 0 for all joints.
         coulomb: likewise in [N·m] or [N].
         settings: ``robust``, ``huber``, ``standstill`` and ``prior`` are used.
 
@@ -172,7 +172,7 @@ def estimate_online(
     moving = np.abs(samples.qd) > STANDSTILL * np.abs(samples.qd).max(axis=0)
     friction = np.zeros((2, dynamics.robot.n))
     for _ in range(ROUNDS):
-        # ``estimate_payload`` replaces a friction of 0 by the URDF's; the least positive number avoids this.
+        # ``estimate_payload`` uses states at rest if Coulomb friction is 0; the least positive number leaves them out.
         viscous, coulomb = np.maximum(friction, np.finfo(float).tiny)
         found = estimate_payload(dynamics, link, samples, viscous=viscous, coulomb=coulomb)
         friction = _friction(dynamics, found, samples, moving)
