@@ -125,6 +125,16 @@ def test_the_motions_are_within_their_limits():
         np.testing.assert_allclose(step.reference(0.0).q, step.start + step.size)
 
 
+def test_a_joint_whose_range_is_one_point_counts_for_nothing():
+    """It stays where it is: no error relative to its distance, which is 0, and it has settled."""
+    text = Path(PRR).with_name("rr.urdf").read_text()
+    text = re.sub('lower="[^"]*" upper="[^"]*"', 'lower="0.3" upper="0.3"', text, count=1)
+    found = comparison.compare(rd.load_robot(text), ["pd", "computed_torque"])
+    assert 0.0 < found.scores()["computed_torque"] < 1e-3 < found.scores()["pd"] < 1.0
+    assert np.isfinite(found.settling()["computed_torque"])
+    assert found.verdict().startswith("computed_torque follows best, with an RMS error of 0.01% of the distance")
+
+
 def test_each_effort_acts_for_a_period_of_the_control_rate():
     arm = rd.create_dynamics("rnea", rd.load_robot("prr"))
     motion = compared_motions(arm.robot)[1]

@@ -78,7 +78,11 @@ class ComparedMotion(NamedTuple):
     start: Array  # (n,), at rest [rad] or [m]
     duration: float  # [s]
     reference: Callable[[float], Reference]
-    size: Array  # distance that each joint moves (n,) [rad] or [m]
+    size: Array  # distance that each joint moves (n,) [rad] or [m]; 0 if its range is one point
+
+    def relative(self, values: Array) -> Array:
+        """Return values (n,) over the distances; 0 for a joint that does not move."""
+        return np.divide(values, self.size, out=np.zeros_like(values), where=self.size > 0.0)
 
 
 class ComparedRun(NamedTuple):
@@ -98,7 +102,7 @@ class ComparedRun(NamedTuple):
     def figures(self, motion: ComparedMotion) -> dict[str, Array]:
         """Return the figures of the tables, (n,) each; a joint that does not settle has a settling time of NaN."""
         error, final = np.abs(self.error), self.error[self.t >= self.t[-1] - LASTING]
-        band = SETTLED * motion.size
+        band = np.where(motion.size > 0.0, SETTLED * motion.size, np.inf)
         outside = error > band
         last = np.where(outside.any(axis=0), len(self.t) - np.argmax(outside[::-1], axis=0), 0)
         settles = np.where(last < len(self.t), self.t[np.minimum(last, len(self.t) - 1)], np.nan)
@@ -178,7 +182,7 @@ class LawComparison:
         """
         (_, motion), (_, runs) = self.motions, self.runs
         found = {
-            name: float(np.sqrt(np.mean((run.figures(motion)["rms_error"] / motion.size) ** 2)))
+            name: float(np.sqrt(np.mean(motion.relative(run.figures(motion)["rms_error"]) ** 2)))
             for name, run in runs.items()
         }
         return dict(sorted(found.items(), key=lambda item: item[1]))
@@ -213,7 +217,7 @@ class LawComparison:
         said += "; " + ", ".join(worse) if worse else ""
         said += f". {self._settling_verdict(best, 'it' if len(equal) == 1 else best)}"
         lasting = runs[best].figures(motion)["lasting_error"]
-        worst = int(np.argmax(lasting / motion.size))
+        worst = int(np.argmax(motion.relative(lasting)))
         if lasting[worst] > 1e-3 * motion.size[worst]:
             joint = self.robot.joints[worst]
             left = quantity(float(lasting[worst]), joint.position_unit)
