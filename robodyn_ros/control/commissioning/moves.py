@@ -194,7 +194,7 @@ class Moves:
                 place = self.q
             self.damped, self.rate = np.diagonal(self._dynamics.mass_matrix(self.q)), DECAY
             ratio = before + (after - before) * min(1.0, 2.0 * past)
-            yield ratio * self._load() + self.wait()
+            yield ratio * (self._sent_ratio * self._dynamics.gravity(self.q)) + self.wait()
         return np.abs(self.q - place) / (time / 2.0)
 
     def settle(self) -> Script[bool]:
@@ -215,10 +215,6 @@ class Moves:
             yield (1.0 - past) * effort + self.wait()
             past += min((self.t - last) / RETREAT_TIME, RELEASE_STEP)
             last = self.t
-
-    def _load(self) -> Array:
-        """The gravity effort to send (n,), without the compensation of the drives."""
-        return self._sent_ratio * self._dynamics.gravity(self.q)
 
     def _with(self, index: int, effort: float) -> Array:
         efforts = self.wait()
