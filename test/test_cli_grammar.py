@@ -106,12 +106,3 @@ def test_parameters_win_over_those_of_a_study(verb, tmp_path, command):
     )
     assert "'command_dely' (is it 'command_delay'?)" in command.error(verb, study, "-p", "command_dely:=0.001")
     assert "command_delay: must be within" in command.error(verb, study, "-p", "command_delay:=-1")
-
-
-@pytest.mark.parametrize("verb", ["compare", "simulate", "commission"])
-def test_a_misspelt_name_in_a_file_is_an_error_with_its_line(verb, tmp_path, command):
-    name = "sped_limit: 0.5" if verb == "commission" else "state_timeot: 0.5"
-    (tmp_path / "own.yaml").write_text(f"/**:\n  ros__parameters:\n    some_thing_else: 1\n    {name}\n")
-    said = command.error(verb, PRR, "--params", tmp_path / "own.yaml")
-    assert "own.yaml:4" in said
-    assert "is it 'speed_limit'?" in said if verb == "commission" else "is it 'state_timeout'?" in said

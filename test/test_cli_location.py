@@ -61,25 +61,51 @@ controller:
 """
 
 
+def for_any(*lines: str) -> str:
+    """A parameter file for any node."""
+    return "\n    ".join(("/**:\n  ros__parameters:", *lines))
+
+
+GROUPS = for_any("transmission: [1, 2]", "gains: [1, 2]")
+MISSPELT = for_any("some_thing_else: 1", "state_timeot: 0.5")
+
+
 @pytest.mark.parametrize(
-    ("right", "wrong", "more", "message"),
+    ("line", "content", "message"),
     [
-        ("coulomb: 2.0", "coulomb: -2.0", [], "/arm.yaml:7: friction.shoulder.coulomb: must be within [0, 1e+09] N·m"),
         (
-            "settled_time: 1.0",
-            "settled_time: fast",
-            [],
-            "/arm.yaml:10: settled_time: must be within [0, 3600] s, not 'fast'",
+            "simulate",
+            PARAMETERS.replace(" 2.0", " -2.0"),
+            ":7: friction.shoulder.coulomb: must be within [0, 1e+09] N·m",
         ),
-        ("", "", ["-p", "friction.shoulder.coulomb:=-3"], "friction.shoulder.coulomb: must be within"),
-        ("viscous: 0.1", "viscous: {0.1", [], "parameter file: /arm.yaml cannot be read"),
+        (
+            "simulate",
+            PARAMETERS.replace("1.0\n", "fast\n"),
+            ":10: settled_time: must be within [0, 3600] s, not 'fast'",
+        ),
+        ("simulate -p friction.shoulder.coulomb:=-3", PARAMETERS, "error: friction.shoulder.coulomb: must be within"),
+        ("simulate", PARAMETERS.replace("0.1", "{0.1"), "error: parameter file: arm.yaml cannot be read"),
+        *(
+            (verb, MISSPELT, ":4: 'state_timeot' is no parameter (is it 'state_timeout'?)")
+            for verb in ("simulate", "compare")
+        ),
+        (
+            "commission",
+            for_any("some_thing_else: 1", "sped_limit: 0.5"),
+            ":4: 'sped_limit' is no parameter (is it 'speed_limit'?)",
+        ),
+        *((verb, GROUPS, ":4: 'gains' is no parameter but holds others") for verb in ("simulate", "compare", "view")),
+        ("commission --yes", GROUPS, ":3: 'transmission' is no parameter but holds others, such as "),
+        ("commission", for_any("overspeed: 0.5"), ":3: there is no such parameter any more: use 'speed_limit'"),
+        ("simulate", for_any("stream: {turn_speed: 1}"), ":3: there is no such parameter any more: use 'stream.speed'"),
     ],
 )
-def test_mistakes_in_a_parameter_file(right, wrong, more, message, tmp_path, command):
+def test_mistakes_in_a_parameter_file(line, content, message, tmp_path, command):
     path = tmp_path / "arm.yaml"
-    path.write_text(PARAMETERS.replace(right, wrong))
-    err = command.error("simulate", find("urdf/prr.urdf"), "--duration", "0.01", "--params", path, *more)
-    assert err.replace(str(tmp_path), "").startswith(f"error: {message}")
+    path.write_text(content)
+    verb, *more = line.split()
+    err = command.error(verb, find("urdf/prr.urdf"), *more, "--params", path)
+    assert err.startswith("error: ") and message in err.replace(f"{tmp_path}/", "")
 
 
 def test_a_name_that_other_programs_use_too_does_not_mislead(told):

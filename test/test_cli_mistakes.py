@@ -28,6 +28,8 @@ MISTAKES = {
     "check PRR --at nan,0,0": "--at",
     "commission PRR -p sped_limit=0.1": "'sped_limit' (is it 'speed_limit'?)",
     "commission PRR -p sped_limit:=0.1": "'sped_limit' (is it 'speed_limit'?)",
+    "commission PRR -p overspeed:=0.5": "there is no such parameter any more: use 'speed_limit'",
+    "commission PRR -p commissioner:overspeed:=0.5": "there is no such parameter any more: use 'speed_limit'",
     "commission PRR -p speed_limit:=fast": "speed_limit: must be within [0.01, 10]",
     "compare PRR --controller free_drive": "follows no reference",
     "compare PRR --controller ,": "names none",

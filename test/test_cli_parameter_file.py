@@ -165,22 +165,6 @@ def test_a_name_of_another_node_is_not_refused(former):
     refuse_replaced(former, node="controller")
 
 
-@pytest.mark.parametrize("given", ["overspeed:=0.5", "commissioner:overspeed:=0.5", ""])
-def test_the_command_refuses_it_too(tmp_path, command, given):
-    path = tmp_path / "old.yaml"
-    path.write_text("commissioner:\n  ros__parameters:\n    overspeed: 0.5\n", encoding="utf-8")
-    words = ["-p", given] if given else ["--params", str(path)]
-    told = " ".join(command.error("commission", ROOT / "urdf" / "prr.urdf", *words).split())
-    assert "no such parameter any more: use 'speed_limit'" in told
-
-
-def test_a_file_with_such_a_parameter_is_refused_with_its_line(tmp_path, command):
-    path = tmp_path / "old.yaml"
-    path.write_text("controller:\n  ros__parameters:\n    stream: {turn_speed: 1.0}\n", encoding="utf-8")
-    told = " ".join(command.error("simulate", ROOT / "urdf" / "prr.urdf", "--tour", "--params", path).split())
-    assert "old.yaml:3: there is no such parameter any more: use 'stream.speed'" in told
-
-
 def test_a_vector_is_as_many_numbers_within_the_range():
     values = FileParameters({"cartesian_impedance.stiffness": [300, 1.0, 2, 3, 4, 5]}, {})
     made = values.settings(CartesianImpedanceSettings, "cartesian_impedance.")

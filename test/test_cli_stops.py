@@ -159,15 +159,6 @@ def test_a_verb_of_arms_says_that_a_study_is_none(study, command):
     assert "a study is run by robodyn sweep study.yaml" in command.error("simulate", "study.yaml")
 
 
-@pytest.mark.parametrize("verb", ["simulate", "compare", "view", "commission --yes"])
-def test_a_value_where_a_group_is_meant_is_refused_with_its_line(verb, tmp_path, command):
-    (tmp_path / "own.yaml").write_text("/**:\n  ros__parameters:\n    transmission: [1, 2]\n    gains: [1, 2]\n")
-    name, *more = verb.split()
-    said = command.error(name, PRR, *more, "--params", tmp_path / "own.yaml")
-    wanted = "'transmission'" if name in ("commission",) else "'gains'"
-    assert f"own.yaml:{3 if name == 'commission' else 4}: {wanted} is no parameter but holds others, such as " in said
-
-
 def test_the_mismatch_has_one_name_as_an_option_and_as_a_parameter(command):
     for verb in (["simulate", PRR, "--duration", "0.2"], ["compare", PRR, "--controller", "pd"]):
         found = []
