@@ -210,16 +210,24 @@ def test_the_demo_stays_within_the_limits(arm):
     assert (poses[-1] == robot.home).all()
 
 
-def test_a_motion_that_is_refused_is_said_in_the_page():
-    node, watch = Mock(), Mock(robot=rd.load_robot(PRR), q=np.zeros(3))
+@pytest.fixture
+def asking():
+    """A node with what it does with messages, its clients of services, requests by it, and those of the panel."""
+    node, clients = Mock(), {}
     node.resolve_topic_name.return_value = "/left/controller"
-    requests = ArmRequests(node, watch, 0.3)
-    (kind, topic, tell, _), _ = node.create_subscription.call_args
-    assert (kind, topic) == (Log, "/rosout")
+    node.create_client.side_effect = lambda _kind, name: clients.setdefault(name, Mock())
+    node.guarded.side_effect = lambda call: call
+    requests = ArmRequests(node, Mock(robot=rd.load_robot(PRR), q=np.zeros(3)), 0.3)
+    node.heard = {call.args[0]: call.args[2] for call in node.create_subscription.call_args_list}
+    return node, clients, requests, requests.for_panel(simulated=True, posed=False, push=None, picture=Mock())
+
+
+def test_a_motion_that_is_refused_is_said_in_the_page(asking):
+    node, _, requests, panel = asking
+    tell = node.heard[Log]
     refusal = Log(name="left.controller", level=30, msg="trajectory refused: joint 'wrist' is outside its limits")
     tell(refusal)
     assert requests.answer == ""  # nobody has asked for anything
-    panel = requests.for_panel(simulated=True, posed=False, push=None, picture=Mock())
     panel.demo()
     requests.send()
     assert node.create_publisher.return_value.publish.call_count == 1
@@ -230,13 +238,9 @@ def test_a_motion_that_is_refused_is_said_in_the_page():
     assert requests.answer == f" — controller: {refusal.msg}"
 
 
-def test_the_payload_of_the_panel_leaves_that_of_the_model_alone_unless_it_is_told():
+def test_the_payload_of_the_panel_leaves_that_of_the_model_alone_unless_it_is_told(asking):
     """The slider overwrote the payload that a parameter file gives the controller, by 0."""
-    node, clients = Mock(), {}
-    node.resolve_topic_name.return_value = "/controller"
-    node.create_client.side_effect = lambda _kind, name: clients.setdefault(name, Mock())
-    requests = ArmRequests(node, Mock(robot=rd.load_robot(PRR), q=np.zeros(3)), 0.3)
-    panel = requests.for_panel(simulated=True, posed=False, push=None, picture=Mock())
+    _, clients, requests, panel = asking
     masses = []
     for mass, told in [(1.0, False), (2.0, True), (2.0, False), (3.0, False)]:
         panel.payload(mass, told)
@@ -247,15 +251,10 @@ def test_the_payload_of_the_panel_leaves_that_of_the_model_alone_unless_it_is_to
     assert clients["simulator/set_parameters"].call_async.call_count == 4
 
 
-def test_the_panel_shows_the_plugins_that_are_in_use():
+def test_the_panel_shows_the_plugins_that_are_in_use(asking):
     """It asked once: after a refused choice, another node's choice or a new controller it showed wrong ones."""
-    node, clients = Mock(), {}
-    node.resolve_topic_name.return_value = "/left/controller"
-    node.create_client.side_effect = lambda _kind, name: clients.setdefault(name, Mock())
-    node.guarded.side_effect = lambda call: call
-    requests = ArmRequests(node, Mock(robot=rd.load_robot(PRR), q=np.zeros(3)), 0.3)
-    (tell,) = (one.args[2] for one in node.create_subscription.call_args_list if one.args[0] is ParameterEvent)
-    panel = requests.for_panel(simulated=True, posed=False, push=None, picture=Mock())
+    node, clients, requests, panel = asking
+    tell = node.heard[ParameterEvent]
 
     def asked():
         requests.ask_plugins(Mock())
