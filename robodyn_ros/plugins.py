@@ -100,13 +100,13 @@ def create(kind: str, name: str, *args: Any, **kwargs: Any) -> Any:
         try:
             _signature(plugin).bind(*args, **kwargs)
         except TypeError as cause:
-            problem = f"has a constructor that does not take what that of {_place(contract.base)} takes: {cause}"
+            problem = f"has a constructor whose arguments differ from those of {_place(contract.base)}: {cause}"
             raise PluginError(kind, name, f"{_place(plugin)} {problem}", available(kind)) from cause
     made = plugin(*args, **kwargs)
     if contract is not None:
         missing = [attribute for attribute in contract.sets if not hasattr(made, attribute)]
         if missing:
-            problem = f"has no attribute {missing[0]!r} when it is made: call super().__init__ in its constructor"
+            problem = f"has no attribute {missing[0]!r} after its constructor: call super().__init__ there"
             raise PluginError(kind, name, f"{_place(plugin)} {problem}", available(kind))
         if contract.check is not None:
             contract.check(made)
@@ -186,7 +186,7 @@ def _omission(plugin: type[Any], contract: PluginContract | None) -> str:
     """How a class breaks the contract, and what would be right; "" if it keeps it."""
     omitted = sorted(getattr(plugin, "__abstractmethods__", ()))
     if omitted:
-        return f"omits {', '.join(omitted)}, which every plugin of this kind has to have"
+        return f"omits {', '.join(omitted)}, which every plugin of this kind must have"
     if contract is None:
         return ""
     if not issubclass(plugin, contract.base):
@@ -216,7 +216,7 @@ def _wrong_method(plugin: type[Any], base: type[Any]) -> str:
         try:
             _signature(own).bind(*placed, **named)
         except TypeError as cause:
-            return f"has {name}{_signature(own)}, which does not take what that of its base takes: {cause}"
+            return f"has {name}{_signature(own)}, whose arguments differ from those of the base class: {cause}"
     return ""
 
 

@@ -152,8 +152,8 @@ def model():
         (NoCompute, "test_plugin_contract.Mine omits compute"),
         (NoFeedback, "omits the class attribute 'feedback', which must be 'effort' or 'acceleration'"),
         (OddFeedback, "has feedback = 'torque', which must be 'effort' or 'acceleration'"),
-        (NoSuper, "has no attribute 'kp' when it is made: call super().__init__"),
-        (OtherArguments, "has a constructor that does not take what that of robodyn_ros.control.laws."),
+        (NoSuper, "has no attribute 'kp' after its constructor: call super().__init__"),
+        (OtherArguments, "has a constructor whose arguments differ from those of robodyn_ros.control.laws."),
         (Stranger, "does not derive from robodyn_ros.control.laws.base.Controller"),
     ],
 )  # fmt: skip
@@ -247,7 +247,7 @@ def test_a_law_is_told_what_each_of_its_methods_returns_where_it_is_made(install
 @pytest.mark.parametrize(
     ("remembers", "said"),
     [
-        (("nothing",), "remembers names 'nothing', which the law has no attribute of when it is made"),
+        (("nothing",), "remembers names 'nothing', but the law has no such attribute after its constructor"),
         (("count",), "remembers names 'count', which is an int, not a float or an array of floats"),
         (("names",), "remembers names 'names', which is a tuple, not a float or an array of floats"),
         ("momentum", "remembers is a str, not a tuple of names of attributes"),
@@ -428,9 +428,15 @@ def test_a_model_is_told_what_it_returns_before_anything_computes_with_it(instal
 @pytest.mark.parametrize(
     ("kind", "base", "method", "own", "said"),
     [
-        ("controllers", PD, "compute", lambda self, q, qd: None, "has compute(self, q, qd), which does not take what"),
-        ("controllers", PD, "advance", lambda self, dt: None, "has advance(self, dt), which does not take what"),
-        ("dynamics", RNEA, "gravity", lambda self: None, "has gravity(self), which does not take what"),
+        (
+            "controllers",
+            PD,
+            "compute",
+            lambda self, q, qd: None,
+            "has compute(self, q, qd), whose arguments differ from",
+        ),
+        ("controllers", PD, "advance", lambda self, dt: None, "has advance(self, dt), whose arguments differ from"),
+        ("dynamics", RNEA, "gravity", lambda self: None, "has gravity(self), whose arguments differ from"),
         ("dynamics", RNEA, "apply", None, "has apply = None, which is no method"),
     ],
 )
@@ -452,7 +458,7 @@ def test_a_model_that_omits_something(install, model):
     install("dynamics", Careless=NoSuperModel, Partial=Partial)
     with pytest.raises(PluginError, match="omits coriolis_matrix, energy, forward, gravity, inverse, mass_matrix"):
         rd.create_dynamics("Partial", model.robot)
-    with pytest.raises(PluginError, match="has no attribute 'robot' when it is made"):
+    with pytest.raises(PluginError, match="has no attribute 'robot' after its constructor"):
         rd.create_dynamics("Careless", model.robot)
 
 

@@ -271,7 +271,7 @@ def check_results(law: Controller) -> None:
 def _no_memory(law: Controller, name: object) -> str:
     """Why an attribute cannot be remembered; "" if it can."""
     if not isinstance(name, str) or name not in vars(law):
-        return "which the law has no attribute of when it is made"
+        return "but the law has no such attribute after its constructor"
     value = getattr(law, name)
     if isinstance(value, float) or (isinstance(value, np.ndarray) and value.dtype.kind == "f"):
         return ""
