@@ -30,6 +30,18 @@ def test_every_pose_of_a_planar_arm_is_found_again(prr: str) -> None:
         assert goal.position_error < 1e-12
 
 
+def test_a_planar_arm_at_its_limits_is_found_again(prr: str) -> None:
+    """Rounding in the closed form does not put it beyond them."""
+    arm = rd.load_robot(prr)
+    kinematics, target = Kinematics(arm), ToolTarget(Kinematics(arm), "tool")
+    for q, index in zip(random_positions(arm, 60), np.arange(60) % arm.n, strict=True):
+        for limit in (arm.lower, arm.upper):
+            q[index] = limit[index]
+            goal = target.goal(kinematics.pose("tool", q), q)
+            assert_allclose(goal.q, q, atol=1e-9)
+            assert ((arm.lower <= goal.q) & (goal.q <= arm.upper)).all()
+
+
 def test_refusals_of_a_planar_arm(prr: str) -> None:
     arm = rd.load_robot(prr)
     kinematics = Kinematics(arm)

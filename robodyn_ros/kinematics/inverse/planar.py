@@ -263,8 +263,9 @@ class PlanarInverse:
     def _branch(self, q: Array, elbow: Literal[1, -1], near: ArrayLike | None) -> Branch:
         wrapped = np.array([*q[:-2], _wrapped(q[-2]), _wrapped(q[-1])])
         turned = self._space.nearest_turn(np.zeros(len(q)) if near is None else near, wrapped)
-        within = bool(((turned >= self.arm.robot.lower) & (turned <= self.arm.robot.upper)).all())
-        return Branch(turned, elbow, within)
+        inside = np.clip(turned, self.arm.robot.lower, self.arm.robot.upper)
+        within = bool((np.abs(inside - turned) <= PLANAR_TOLERANCE).all())  # rounding leads beyond a limit
+        return Branch(inside if within else turned, elbow, within)
 
 
 def _wrapped(angle: float) -> float:
