@@ -3,6 +3,8 @@
 
 """From a pose to a motion: goals within limits or refusals with reasons, and the trajectory there."""
 
+import re
+
 import numpy as np
 import pytest
 from arms import joint, link, mechanism, robot
@@ -30,9 +32,11 @@ def test_every_pose_of_a_planar_arm_is_found_again(prr: str) -> None:
         assert goal.position_error < 1e-12
 
 
-def test_a_planar_arm_at_its_limits_is_found_again(prr: str) -> None:
-    """Rounding in the closed form does not put it beyond them."""
-    arm = rd.load_robot(prr)
+@pytest.mark.parametrize("wide", [False, True])
+def test_a_planar_arm_at_its_limits_is_found_again(prr: str, wide: bool) -> None:
+    """Rounding in the closed form does not put it beyond them, nor a turn away where the range is more than a turn."""
+    limits = 'lower="-3.5" upper="3.5"'
+    arm = rd.load_robot(re.sub('lower="-[^"]*" upper="[^"]*"', limits, prr) if wide else prr)
     kinematics, target = Kinematics(arm), ToolTarget(Kinematics(arm), "tool")
     for q, index in zip(random_positions(arm, 60), np.arange(60) % arm.n, strict=True):
         for limit in (arm.lower, arm.upper):

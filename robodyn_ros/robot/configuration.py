@@ -22,6 +22,9 @@ from robodyn_ros.robot.robot import Robot
 
 TURN = 2.0 * np.pi
 
+ROUNDING = 1e-12
+"""Part of a turn by which a position may be beyond a limit and counts as at the limit."""
+
 SPAN = np.pi
 """Random positions of a joint without limits lie within ± this [rad] or [m] of 0."""
 
@@ -122,11 +125,11 @@ class ConfigurationSpace:
         wanted, positions = np.asarray(reference, dtype=np.float64).tolist(), found.tolist()
         for joint, lower, upper in self._turning:
             position = positions[joint]
-            least, most = (lower - position) / TURN, (upper - position) / TURN
+            least, most = (lower - position) / TURN - ROUNDING, (upper - position) / TURN + ROUNDING
             least, most = (ceil(least) if isfinite(least) else least), (floor(most) if isfinite(most) else most)
             if least <= most:
                 turns = min(max(round((wanted[joint] - position) / TURN), least), most)
-                found[joint] = position + TURN * turns
+                found[joint] = min(max(position + TURN * turns, lower), upper)
         return found
 
 
