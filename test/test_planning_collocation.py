@@ -356,3 +356,6 @@ def test_wrong_problems_are_errors(arm):
         plan(Problem(arm, HOME, JointGoal([0.0])))
     with pytest.raises(InputError, match="duration"):
         Problem(arm, HOME, JointGoal(PICK), MinimumTime(), duration=-1.0)
+    for wrong in (0.0, -1.0, np.nan):
+        with pytest.raises(InputError, match="longest"):
+            Problem(arm, HOME, JointGoal(PICK), longest=wrong)

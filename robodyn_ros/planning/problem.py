@@ -272,7 +272,8 @@ class Problem:
         bodies: the arm's capsules; those of the URDF's shapes unless given.
         limit_margin: distance from position limits, but near the ends of the motion [rad] or [m]. It keeps tracking
             errors, and a controller's soft limits, from interfering. A path that is given (time scaling) may be nearer.
-        longest: greatest duration of a leg [s].
+        longest: greatest duration of a leg in the search of collocation [s]; a motion along the straight path, by time
+            scaling or where there is no optimum, may take longer.
     """
 
     dynamics: Dynamics
@@ -297,6 +298,8 @@ class Problem:
             raise InputError("duration", f"must be above 0 s, not {self.duration!r}", self.duration)
         if self.cost.moving and (self.duration is None or self.via):
             raise InputError("cost", "tracks a trajectory: that needs a fixed duration, and no via points", self.cost)
+        if not self.longest > 0.0:
+            raise InputError("longest", f"must be above 0 s, not {self.longest!r}", self.longest)
         for name in ("margin", "limit_margin"):
             if not getattr(self, name) >= 0.0:
                 raise InputError(name, f"must not be below 0, but is {getattr(self, name)!r}", getattr(self, name))

@@ -177,7 +177,7 @@ class NonlinearProgram:
                 low[row, point, known] = high[row, point, known] = values[known]
         units = np.array(self._units)[:, np.newaxis]
         times = np.ones(self.mesh.intervals)
-        longest = max(self.problem.longest, self.problem.duration or 0.0)
+        longest = max(self.problem.longest, self.problem.duration or 0.0, SHORTEST)
         return (np.append((low / units).ravel(), SHORTEST * times), np.append((high / units).ravel(), longest * times))
 
     def _away(self) -> Array:
