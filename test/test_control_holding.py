@@ -282,7 +282,7 @@ def test_gains_of_any_law_that_the_measured_rate_does_not_carry_are_refused(case
     # The arm stands, whatever it is commanded.
     values = {"controller": name, "plausibility": False} | SLOW
     loop, t = started(configured(PRR, LIMIT, values), period=0.02, delay=delay)
-    with pytest.raises(InputError, match=r"a state every 0\.02 s.*carries.*at most.*: lower .*, or send"):
+    with pytest.raises(InputError, match=r"a state every 0\.02 s.*allows.*at most.*: lower .*, or send"):
         loop.apply(configured(PRR, LIMIT, values | QUICK[case]))
     assert loop.update(t + 0.02, t + 0.02, HOME, np.zeros(3)).fault is None
 

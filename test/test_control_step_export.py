@@ -88,14 +88,20 @@ def in_the_main_loop(settings, folder: Path, rows):
     return done.stdout.splitlines()
 
 
+def check_main_loop(settings, folder: Path):
+    """Check the efforts of the exported step against the step in numbers, and return the results of that."""
+    rows = motion(150)
+    found = [list(map(float, line.split())) for line in in_the_main_loop(settings, folder, rows)]
+    results = in_numbers(settings, rows, [0.0, *[PERIOD] * (len(rows) - 1)], RATE_LIMIT)
+    close(found, [result.effort for result in results])
+    return results
+
+
 @needs_compiler
 @pytest.mark.parametrize("name", ["computed_torque", "disturbance_observer", "adaptive", "of one's own"])
 def test_the_main_loop_of_a_microcontroller(name: str, tmp_path: Path) -> None:
-    settings, rows = settings_of(name), motion(150)
-    found = np.array([list(map(float, line.split())) for line in in_the_main_loop(settings, tmp_path, rows)])
-    results = in_numbers(settings, rows, [0.0, *[PERIOD] * (len(rows) - 1)], RATE_LIMIT)
+    results = check_main_loop(settings_of(name), tmp_path)
     assert any(result.saturated.any() for result in results) and any(result.rate_limited.any() for result in results)
-    close(found, [result.effort for result in results])
 
 
 @needs_compiler

@@ -277,7 +277,7 @@ def test_a_case_whose_gains_cannot_be_carried_and_one_that_is_impossible(prr, tm
     file = sweep(wanted, tmp_path, in_process)
     good, wild, *impossible = column(file, "failed").tolist()
     assert good == ""
-    assert wild.startswith("rate: a state every 0.002 s, 0.03 s old, carries")
+    assert wild.startswith("rate: a state every 0.002 s, 0.03 s old, allows")
     assert column(file, "failed_at")[1] == CaseRunner(wanted).run(*wanted.cases(1, 1)).trial.truth.t[-1]
     assert all("mass -6 kg is negative" in why for why in impossible)
     summary = summarise(wanted, file)[0]
