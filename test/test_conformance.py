@@ -39,7 +39,7 @@ def run(folder: Path, *arguments: str, **environment: str) -> tuple[subprocess.C
     return done, suite if suite is not None else ET.Element("none")
 
 
-def named_tests(suite: ET.Element, outcome: str) -> set[str]:
+def cases(suite: ET.Element, outcome: str) -> set[str]:
     """The tests that have that outcome with some parameters."""
     return {case.get("name", "").partition("[")[0] for case in suite.iter("testcase") if case.find(outcome) is not None}
 
@@ -141,7 +141,7 @@ def test_a_plugin_for_one_arm_passes_on_that_arm(one_arm: Path) -> None:
     arm = str(Path(__file__).parents[1] / "urdf/prr.urdf")
     done, suite = run(one_arm, "--dynamics", "one_arm", "--arm", arm)
     assert done.returncode == 0, done.stdout[-4000:]
-    skipped = named_tests(suite, "skipped")
+    skipped = cases(suite, "skipped")
     assert skipped == {
         "test_a_payload_is_as_good_as_a_link",
         "test_large_positions_are_angles_like_others",
@@ -180,5 +180,5 @@ def test_a_learned_model_is_not_exact(learned: Path, tier: str) -> None:
     chosen = ("-k", "gravity_follows_from_the_weight or symmetric")
     done, suite = run(learned, "--dynamics", "learned", "--tier", tier, *chosen)
     assert done.returncode == 1, done.stdout[-4000:]
-    failed = named_tests(suite, "failure")
+    failed = cases(suite, "failure")
     assert failed == {"test_gravity_follows_from_the_weight_of_the_bodies"}
