@@ -226,8 +226,8 @@ class Build(threading.Thread):
             OSError: the library cannot be written.
         """
         self.join()
-        for place in [place for place, build in _builds.items() if build is self]:
-            del _builds[place]
+        for place in [place for place, build in list(_builds.items()) if build is self]:
+            _builds.pop(place, None)  # another thread may wait for it too
         if isinstance(self._outcome, Exception):
             raise self._outcome
         return self._outcome

@@ -146,7 +146,7 @@ def settings(section: StudySection, kind: type[Settings], besides: tuple[str, ..
     names = {item.name: item.default for item in fields(kind)}  # type: ignore[arg-type]
     section.only((*names, *besides))
     made = kind()
-    for name in names.keys() & section.values.keys():
+    for name in (name for name in section.values if name in names):
         value = section.values[name]
         if isinstance(names[name], float) and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
