@@ -34,7 +34,7 @@ def test_a_node_that_is_told_to_end_leaves_the_graph_at_once(graph, prr, node):
     """It tells the others, and not its lease: its participant is gone before its process."""
     process = graph.start(node, robot_description=prr, via=[threads_at_end.__file__])
     graph.wait(lambda: "prr: 3 joints" in process.output, "a node that is under way")
-    alive = [(task / "comm").read_text().strip() for task in Path(f"/proc/{process.pid}/task").iterdir()]
+    alive = threads_at_end.thread_names(process.pid)
     process.stop(signal.SIGTERM)
     threads = process.output.partition(threads_at_end.HEADING)[2].split()
     assert threads

@@ -5,6 +5,7 @@
 
 import os
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 from lifecycle_msgs.msg import Transition
@@ -17,11 +18,12 @@ from robodyn_ros.nodes.common.scheduling import Scheduling, SchedulingSettings, 
 
 def policies(pid):
     """How the threads of a process are scheduled: thread → policy and priority."""
-    threads = [int(name) for name in os.listdir(f"/proc/{pid}/task")]
-    return {
-        thread: (os.sched_getscheduler(thread) & ~os.SCHED_RESET_ON_FORK, os.sched_getparam(thread).sched_priority)
-        for thread in threads
-    }
+    found = {}
+    for thread in map(int, os.listdir(f"/proc/{pid}/task")):
+        with suppress(ProcessLookupError):  # it has ended meanwhile
+            policy = os.sched_getscheduler(thread) & ~os.SCHED_RESET_ON_FORK
+            found[thread] = policy, os.sched_getparam(thread).sched_priority
+    return found
 
 
 def permitted():

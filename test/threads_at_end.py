@@ -9,10 +9,21 @@ own, and ``dds.shm.wdog`` is that of the process.
 
 import runpy
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 HEADING = "threads: "
 OF_THE_PROCESS = "dds.shm.wdog"
+
+
+def thread_names(process: object = "self") -> list[str]:
+    """The names of the threads of a process, by its number."""
+    found = []
+    for task in Path(f"/proc/{process}/task").iterdir():
+        with suppress(OSError):  # of a thread that has ended meanwhile
+            found.append((task / "comm").read_text().strip())
+    return found
+
 
 if __name__ == "__main__":
     module, *rest = sys.argv[1:]
@@ -20,5 +31,4 @@ if __name__ == "__main__":
     try:
         runpy.run_module(module, run_name="__main__", alter_sys=True)
     finally:
-        names = [(task / "comm").read_text().strip() for task in Path("/proc/self/task").iterdir()]
-        print(HEADING + " ".join(names), flush=True)
+        print(HEADING + " ".join(thread_names()), flush=True)
