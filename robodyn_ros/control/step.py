@@ -226,7 +226,7 @@ def integrate(dt: Any, error: Array, is_used: Any, memory: StepMemory, settings:
         settings: the bound.
     """
     grown = memory.integral + np.where(error * memory.cut > 0.0, 0.0, dt * error)
-    bounded = np.minimum(np.maximum(grown, -settings.integral_limit), settings.integral_limit)
+    bounded = np.fmin(np.fmax(grown, -settings.integral_limit), settings.integral_limit)
     return np.where(is_used, bounded, memory.integral)
 
 
@@ -259,7 +259,7 @@ def blend(t: Any, wanted: Array, memory: StepMemory) -> tuple[Array, StepMemory]
     begin = np.where(begins, t, memory.blend_begin)
     difference = np.where(begins, memory.blend_from - wanted, memory.blend_from)
     gone = t - begin
-    left = np.where(memory.blending > 0.0, np.maximum(1.0 - gone / np.maximum(memory.blend_time, INSTANT), 0.0), 0.0)
+    left = np.where(memory.blending > 0.0, np.fmax(1.0 - gone / np.fmax(memory.blend_time, INSTANT), 0.0), 0.0)
     runs = (memory.blending > 0.0) & (gone >= 0.0) & (gone < memory.blend_time)  # time may run backwards
     asked: Array = wanted + left * difference
     return asked, memory._replace(blend_from=difference, blend_begin=begin, blending=np.where(runs, 2.0, 0.0))
@@ -291,9 +291,9 @@ def soften(effort: Array, q: Array, qd: Array, gravity: Array, settings: StepSet
     margin = settings.soft_limit_margin
     above, below = settings.upper - q, q - settings.lower
     still = gravity - settings.damping * qd
-    most = np.where(above < margin, still + settings.stiffness * np.clip(above, 0.0, margin), np.inf)
-    least = np.where(below < margin, still - settings.stiffness * np.clip(below, 0.0, margin), -np.inf)
-    return np.minimum(np.maximum(effort, least), most)
+    most = np.where(above < margin, still + settings.stiffness * np.fmin(np.fmax(above, 0.0), margin), np.inf)
+    least = np.where(below < margin, still - settings.stiffness * np.fmin(np.fmax(below, 0.0), margin), -np.inf)
+    return np.fmin(np.fmax(effort, least), most)
 
 
 def limit(
@@ -305,13 +305,13 @@ def limit(
     Returns:
         The effort to send, masks of its absolute and of its rate limit, each (n,), and the memory after it.
     """
-    least = np.maximum(-added, 0.0) - settings.effort_limit
-    most = settings.effort_limit - np.maximum(added, 0.0)
-    clamped = np.minimum(np.maximum(softened, least), most)
+    least = np.fmax(-added, 0.0) - settings.effort_limit
+    most = settings.effort_limit - np.fmax(added, 0.0)
+    clamped = np.fmin(np.fmax(softened, least), most)
     sends, fell_silent = memory.is_sending > 0.0, memory.sent_at > NEVER
-    dt = np.where(sends, np.minimum(np.maximum(t - memory.sent_at, INSTANT), settings.state_timeout), INSTANT)
+    dt = np.where(sends, np.fmin(np.fmax(t - memory.sent_at, INSTANT), settings.state_timeout), INSTANT)
     change = np.where(sends | fell_silent, settings.rate_limit * dt, np.inf)
-    effort = np.minimum(np.maximum(clamped, memory.sent - change), memory.sent + change)
+    effort = np.fmin(np.fmax(clamped, memory.sent - change), memory.sent + change)
     cut = np.where(differ(asked, effort), asked - effort, 0.0)
     after = memory._replace(sent=effort, cut=cut, sent_at=t, is_sending=1.0)
     return effort, differ(asked, clamped), differ(clamped, effort), after

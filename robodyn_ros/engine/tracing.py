@@ -354,14 +354,11 @@ def _is_nan(x: Any) -> Any:
     return _casadi("logic_not")(_casadi("le")(_casadi("fabs")(x), np.inf))
 
 
-def _extreme(is_second: str, ignores_nan: bool) -> Callable[[Any, Any], Any]:
-    """The function that gives the second of two numbers where the comparison ``is_second`` is true, else the first.
-
-    Either NaN is the result, or neither while there is a number: the ``fmax`` of CasADi's C code depends on the order.
-    """
+def _extreme(is_second: str) -> Callable[[Any, Any], Any]:
+    """The function that gives the second of two numbers where the comparison is true, else the first; NaN if one is."""
 
     def call(x: Any, y: Any) -> Any:
-        takes_second = _casadi("logic_or")(_casadi(is_second)(x, y), _is_nan(x if ignores_nan else y))
+        takes_second = _casadi("logic_or")(_casadi(is_second)(x, y), _is_nan(y))
         return _casadi("if_else")(takes_second, y, x)
 
     return call
@@ -378,10 +375,10 @@ _ELEMENTWISE: dict[Any, Callable[..., Any]] = {
     np.positive: operator.pos,
     np.square: lambda x: x * x,
     np.reciprocal: lambda x: _casadi("rdivide")(1.0, x),
-    np.minimum: _extreme("ge", ignores_nan=False),
-    np.maximum: _extreme("le", ignores_nan=False),
-    np.fmin: _extreme("ge", ignores_nan=True),
-    np.fmax: _extreme("le", ignores_nan=True),
+    np.minimum: _extreme("ge"),
+    np.maximum: _extreme("le"),
+    np.fmin: _casadi("fmin"),
+    np.fmax: _casadi("fmax"),
     np.absolute: _casadi("fabs"),
     np.fabs: _casadi("fabs"),
     np.arctan2: _casadi("atan2"),

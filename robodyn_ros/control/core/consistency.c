@@ -30,7 +30,7 @@
         S <- shrink(S + r T, b T),      fault: |S| > z √2 σ |M_i| + x (d_i σ)² T / (4 b_i)
 
       Friction acts against the motion. For a joint that moves it is between 0 and the sum of known viscous and Coulomb
-      friction and unknown_friction · effort limit. For a joint at rest it is Coulomb friction of either sign.
+      friction and unknown friction. For a joint at rest it is Coulomb friction of either sign.
 
       Noise of velocities makes the momentum noisy but does not add up. Only the noise of d_i v adds up, where d_i is
       the viscous friction. Σ_b |τ_i of body b| is Σ_j |Y_ij| δθ_j of the regressor Y for δθ = model_error · θ. It is a
@@ -246,14 +246,9 @@ static int invert(const double* mass, double* inverse) {
   return 1;
 }
 
-/* Unknown friction of a joint: a ratio of 0 is none, also of an infinite effort limit [N·m] or [N]. */
-static double unknown_friction_of(const Uncertainty* u, int i) {
-  return u->unknown_friction > 0 ? u->unknown_friction * u->effort_limit[i] : 0;
-}
-
 /* The friction that explains as much of an effort as possible; the velocity is 0 for a joint at rest. */
 static double friction_in(const Uncertainty* u, int i, double v, double effort) {
-  const double dry = u->coulomb[i] + unknown_friction_of(u, i), most = dry + u->viscous[i] * fabs(v);
+  const double dry = u->coulomb[i] + u->unknown_friction[i], most = dry + u->viscous[i] * fabs(v);
   return smaller(greater(effort, v > 0 ? 0 : -most), v < 0 ? 0 : most);
 }
 
@@ -343,7 +338,7 @@ static int test_efforts(const Settings* s, Consistency* c, double T, double age,
       if (k != BY_FRICTION - BY_DELAY) size += parts[k];
       if (parts[k] > most) { most = parts[k]; setting = BY_DELAY + k; }
     }
-    allowed[i] = size + u->coulomb[i] + unknown_friction_of(u, i) + u->viscous[i] * fabs(mean[i]);
+    allowed[i] = size + u->coulomb[i] + u->unknown_friction[i] + u->viscous[i] * fabs(mean[i]);
     const double noise = u->viscous[i] * sigma;
     const double bound = z * SQRT2 * momentum_noise(u, c, mass + i * N) + x * noise * noise * T / (4 * (size + TINY));
     const double tested = is_at_stop(u, i, q[i], residual) ? 0 : residual;

@@ -201,7 +201,7 @@ static void find_gravity_error(const Settings* s, State* m, const double* q) {
     m->model_residual[i] = within(residual - known, m->gravity_error[i]);
     m->gravity_correction[i] = within(residual - (moves ? friction_in(u, i, v, residual) : 0), m->gravity_error[i]);
     const double rest = fabs(residual - known - m->model_residual[i]);
-    const int is_friction = moves ? against : rest <= unknown_friction_of(u, i);
+    const int is_friction = moves ? against : rest <= u->unknown_friction[i];
     m->dry_friction[i] = u->coulomb[i] + (is_friction ? rest : 0);
     m->disturbance[i] = is_friction ? 0 : rest;
   }
@@ -491,7 +491,7 @@ static void fade(State* m, double t, double* effort) {
 /* The spring of a hold. Its effort is at most the possible error of the model; beyond that the held position follows
    the arm. */
 static double spring(const Settings* s, State* m, int i, double held, double q) {
-  const double most = m->gravity_error[i] + unknown_friction_of(&s->uncertainty, i);
+  const double most = m->gravity_error[i] + s->uncertainty.unknown_friction[i];
   const double stiffness = m->carried_stiffness[i], effort = within(stiffness * (held - q), most);
   if (m->phase == HOLD && stiffness > 0) m->found[i] = q + effort / stiffness;
   return effort;

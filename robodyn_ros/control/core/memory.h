@@ -84,13 +84,13 @@ typedef struct {
   double position_noise;   /* standard deviation of a position, its resolution / √12 included [rad] */
   double velocity_noise;   /* least standard deviation of a velocity [rad/s]; a greater measured one replaces it */
   double velocity_delay;   /* greatest lag of velocities behind positions, and of efforts behind commands [s] */
-  double unknown_friction; /* friction that the model does not have, as ratio of the effort limit */
   double model_error;      /* relative error of each body's mass */
   double unknown_payload;  /* mass at the tool that the model does not have [kg] */
   double push_force;       /* greatest force of a push at the tool [N] */
   double drop_time;        /* time for which contradicting states are dropped [s] */
   double silence;          /* time without states after which the tests restart [s] */
-  double effort_limit[N], velocity_limit[N], lower[N], upper[N]; /* [N·m] or [N], [rad/s] or [m/s], [rad] or [m] */
+  double velocity_limit[N], lower[N], upper[N]; /* [rad/s] or [m/s], [rad] or [m] */
+  double unknown_friction[N];                   /* friction that the model does not have [N·m] or [N] */
   double coulomb[N], viscous[N]; /* known friction, or that of the URDF [N·m] or [N], [N·m·s/rad] or [N·s/m] */
   double model_coulomb[N], model_viscous[N]; /* the friction that `inverse` includes, likewise */
   double scale[N];               /* 1 of a revolute joint, 0.1 of a prismatic one */

@@ -40,12 +40,14 @@ SETTINGS = (
 
 def uncertainty_of(dynamics: Dynamics, limits: Limits, safety: SafetySettings) -> dict[str, Any]:
     """The members of the struct ``Uncertainty``, by their names."""
-    robot, known = dynamics.robot, dynamics.parameters
+    robot, known, ratio = dynamics.robot, dynamics.parameters, safety.unknown_friction
+    with np.errstate(invalid="ignore"):  # of a ratio of 0 and no limit
+        friction = np.where(ratio > 0.0, ratio * limits.effort, 0.0)
     return {
         **{name: getattr(safety, name) for name in SETTINGS},
         "velocity_delay": safety.velocity_delay + safety.velocity_filter * (safety.missing_velocity == "estimate"),
         "silence": safety.state_timeout,
-        "effort_limit": limits.effort,
+        "unknown_friction": friction,
         "velocity_limit": limits.velocity,
         "lower": robot.lower,
         "upper": robot.upper,
