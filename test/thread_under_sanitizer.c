@@ -109,7 +109,7 @@ static double* arrays[LAW_AFTER + 2];
 
 /* Sensitivity of efforts is left out: so nothing but positions and velocities is compared. */
 static const Uncertainty uncertainty = {
-  .position_noise = 1e-3, .velocity_noise = 0.02, .velocity_delay = 0.008, .unknown_friction = 0.1, .model_error = 0.1,
+  .position_noise = 1e-3, .velocity_noise = 0.02, .velocity_delay = 0.008, .model_error = 0.1,
   .unknown_payload = 1, .push_force = 40, .drop_time = 0.01, .silence = 0.1
 };
 
@@ -128,7 +128,7 @@ static void make_settings(CoreSettings* x) {
     s->rate_limit[i] = INFINITY; s->lower[i] = -9; s->upper[i] = 9; s->deceleration[i] = 5; s->sent_ratio[i] = 1;
     s->acceleration[i] = s->braking[i] = s->jerk[i] = INFINITY;
     s->stiffness[i] = 40; s->damping[i] = 5;
-    s->uncertainty.effort_limit[i] = 100; s->uncertainty.velocity_limit[i] = 10; s->uncertainty.scale[i] = 1;
+    s->uncertainty.unknown_friction[i] = 10; s->uncertainty.velocity_limit[i] = 10; s->uncertainty.scale[i] = 1;
     s->uncertainty.lower[i] = -9; s->uncertainty.upper[i] = 9;
   }
 }
