@@ -91,6 +91,11 @@ def test_the_nearest_turn_within_limits() -> None:
     assert_allclose(SPACE.nearest_turn([0, -40, 0], [0, 1, 0]), [0, 1 - 2 * np.pi, 0])
     beyond = np.array([0.0, 20.0, 30.0])
     assert_allclose(SPACE.nearest_turn([0, 8.0, 0], beyond), [0, 20 - 4 * np.pi, 30])
+    for limit in (-7.0, 9.0):  # a place that rounding has put beyond it
+        at = [0.0, limit, 0.0]
+        np.testing.assert_array_equal(
+            SPACE.nearest_turn(at, [0.0, limit * (1.0 + 1e-14) - 2 * np.pi * np.sign(limit), 0.0]), at
+        )
 
 
 def test_ranges_are_finite_and_contain_more_than_the_limit_that_there_is() -> None:
