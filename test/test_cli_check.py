@@ -183,6 +183,15 @@ def test_a_unit_is_suggested_near_its_power_of_ten(report, moment, is_found):
     assert ("is it in g·m²" in said) == is_found
 
 
+def test_links_in_a_circle_are_found(check):
+    """They hang from each other, and nothing moves them."""
+    circle = "".join(arms.link(name) for name in "xy") + "".join(
+        arms.joint(f"{parent}{child}", "fixed", parent, child) for parent, child in ("xy", "yx")
+    )
+    code, out = check(changed(("</robot>", f"{circle}</robot>")))
+    assert code == 1 and "joint 'yx'" in out
+
+
 def test_a_link_without_mass_may_carry_one(report):
     changes, *_ = MISTAKES["massless"]
     welded = '<joint name="weld" type="fixed"><parent link="hand"/><child link="tip"/></joint>'

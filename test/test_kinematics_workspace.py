@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from arms import lesson_arm, mechanism
+from arms import awkward, lesson_arm, mechanism
 from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
@@ -56,6 +56,14 @@ def test_cells_keep_the_greatest_value() -> None:
 def test_rows_that_a_jacobian_does_not_have(prr: str) -> None:
     with pytest.raises(InputError, match=r"rows: must be among 0 … 5, not \(0, 7\)"):
         sample(Kinematics(rd.load_robot(prr), compiled=False), "tool", 10, rows=(0, 7))
+
+
+def test_without_rows_those_of_the_velocity_count() -> None:
+    """Yoshikawa's √det(J Jᵀ)."""
+    kinematics = Kinematics(rd.load_robot(awkward()["gantry"]))
+    found = sample(kinematics, "d", 20)
+    velocity = kinematics.jacobian("d", found.q)[:, :3]
+    assert_allclose(found.manipulability, np.sqrt(np.linalg.det(velocity @ velocity.swapaxes(1, 2))), rtol=1e-9)
 
 
 def test_rotations_are_even() -> None:

@@ -4,6 +4,7 @@
 """MJCFs become robots that move as MuJoCo's own model does."""
 
 import builtins
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import mujoco
@@ -90,6 +91,14 @@ def compare(robot: Robot, model: object, seed: int = 4) -> None:
         for dynamics in plugins:
             assert_allclose(dynamics.mass_matrix(q), mass_matrix, rtol=1e-10, atol=1e-12)
             assert_allclose(dynamics.inverse(q, qd, qdd), expected, rtol=1e-10, atol=1e-12)
+
+
+def test_shapes_have_their_whole_size():
+    """MuJoCo has half lengths, URDF whole ones."""
+    shapes = ET.fromstring(load_robot(JOINTS).urdf).findall("link[@name='fore']/collision/geometry/*")
+    sizes = {shape.tag: {key: list(map(float, value.split())) for key, value in shape.items()} for shape in shapes}
+    assert_allclose(sizes["box"]["size"], [0.2, 0.1, 0.06])
+    assert_allclose([*sizes["cylinder"]["length"], *sizes["cylinder"]["radius"]], [0.21**0.5, 0.04])
 
 
 @pytest.mark.parametrize("text", [JOINTS, BRANCHES], ids=["joints", "branches"])
