@@ -26,6 +26,7 @@ from robodyn_ros.control.motion.point_to_point import rest_to_rest
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import ConfigurationError, NotReadyError
 from robodyn_ros.nodes import replayer, teacher
+from robodyn_ros.robot.configuration import ConfigurationSpace
 
 PRR = Path(__file__).parents[1] / "urdf/prr.urdf"
 MOTION = np.array([[0.0, 0.0, 0.0], [0.15, 0.4, -0.5], [0.05, -0.3, 0.4], [0.1, 0.1, 0.2]])
@@ -132,9 +133,10 @@ def test_a_motion_that_did_not_come_to_its_end_is_an_error(prr, monkeypatch, end
     """As after a hold, a fault, or with speed_scaling below 1: the arm is elsewhere, or still under way."""
     motion = rest_to_rest([[0.0] * 3, [0.4] * 3], [0.0, 1.0])
     watch = SimpleNamespace(q=1, effort=1, error=np.zeros(3), time=0.0, has_left=lambda place: True)
-    watch.reference = np.zeros(3)
+    robot = rd.load_robot(prr.replace("revolute", "continuous"))
+    watch.reference, watch.space = np.zeros(3), ConfigurationSpace(robot)
     node = replayer.ReplayerNode.__new__(replayer.ReplayerNode)
-    node._description = SimpleNamespace(known=True, robot=lambda: rd.load_robot(prr.replace("revolute", "continuous")))
+    node._description = SimpleNamespace(known=True, robot=lambda: robot)
     node._plan = node._planned = None
     node._path, node._speed, node._publisher = "", 1.0, MagicMock()
     for name, result in (("read_trajectory", motion), ("Watch", watch), ("rest_position", None)):

@@ -210,6 +210,11 @@ def control_step(
     return StepResult(effort, saturated, rate_limited, gravity, efforts, error), memory
 
 
+def clamp(values: Any, least: Any, most: Any) -> Any:
+    """Values within bounds; of NaN a bound, because what is not finite is refused elsewhere, and this costs less."""
+    return np.fmin(np.fmax(values, least), most)
+
+
 def integrate(dt: Any, error: Array, is_used: Any, memory: StepMemory, settings: StepSettings) -> Array:
     """The integral of the position error, with conditional integration against windup, (n,) in [rad s] or [m s].
 
@@ -226,7 +231,7 @@ def integrate(dt: Any, error: Array, is_used: Any, memory: StepMemory, settings:
         settings: the bound.
     """
     grown = memory.integral + np.where(error * memory.cut > 0.0, 0.0, dt * error)
-    bounded = np.fmin(np.fmax(grown, -settings.integral_limit), settings.integral_limit)
+    bounded = clamp(grown, -settings.integral_limit, settings.integral_limit)
     return np.where(is_used, bounded, memory.integral)
 
 
@@ -291,9 +296,9 @@ def soften(effort: Array, q: Array, qd: Array, gravity: Array, settings: StepSet
     margin = settings.soft_limit_margin
     above, below = settings.upper - q, q - settings.lower
     still = gravity - settings.damping * qd
-    most = np.where(above < margin, still + settings.stiffness * np.fmin(np.fmax(above, 0.0), margin), np.inf)
-    least = np.where(below < margin, still - settings.stiffness * np.fmin(np.fmax(below, 0.0), margin), -np.inf)
-    return np.fmin(np.fmax(effort, least), most)
+    most = np.where(above < margin, still + settings.stiffness * clamp(above, 0.0, margin), np.inf)
+    least = np.where(below < margin, still - settings.stiffness * clamp(below, 0.0, margin), -np.inf)
+    return clamp(effort, least, most)
 
 
 def limit(
@@ -307,11 +312,11 @@ def limit(
     """
     least = np.fmax(-added, 0.0) - settings.effort_limit
     most = settings.effort_limit - np.fmax(added, 0.0)
-    clamped = np.fmin(np.fmax(softened, least), most)
+    clamped = clamp(softened, least, most)
     sends, fell_silent = memory.is_sending > 0.0, memory.sent_at > NEVER
-    dt = np.where(sends, np.fmin(np.fmax(t - memory.sent_at, INSTANT), settings.state_timeout), INSTANT)
+    dt = np.where(sends, clamp(t - memory.sent_at, INSTANT, settings.state_timeout), INSTANT)
     change = np.where(sends | fell_silent, settings.rate_limit * dt, np.inf)
-    effort = np.fmin(np.fmax(clamped, memory.sent - change), memory.sent + change)
+    effort = clamp(clamped, memory.sent - change, memory.sent + change)
     cut = np.where(differ(asked, effort), asked - effort, 0.0)
     after = memory._replace(sent=effort, cut=cut, sent_at=t, is_sending=1.0)
     return effort, differ(asked, clamped), differ(clamped, effort), after

@@ -32,7 +32,6 @@ from robodyn_ros.nodes.common.script import Script, ScriptRunner, ScriptStep
 from robodyn_ros.nodes.common.watch import CONTROLLER, START_TOLERANCE, Watch, check_start, rest_position
 from robodyn_ros.planning.plan import Plan
 from robodyn_ros.robot import LockedJoints
-from robodyn_ros.robot.configuration import ConfigurationSpace
 from robodyn_ros.robot.pose import Array
 
 PERIOD = 0.02
@@ -119,7 +118,7 @@ class ReplayerNode(ExceptionGuard, Node):  # type: ignore[misc]
 
         yield ScriptStep("the end of the motion", is_over, extra_time=2.0 * motion.duration)
         assert watch.reference is not None
-        away = ConfigurationSpace(robot).difference(motion.positions[-1], watch.reference)
+        away = watch.space.difference(motion.positions[-1], watch.reference)
         if (np.abs(away) > START_TOLERANCE).any():
             raise NotReadyError("the motion is not over: another reference, a fault or speed_scaling has kept it")
         error = dict(zip(robot.joint_names, greatest.tolist(), strict=True))

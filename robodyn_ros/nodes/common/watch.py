@@ -73,6 +73,7 @@ class Watch:
 
     Attributes:
         robot: the arm.
+        space: its configuration space, for differences of positions.
         time: stamp of the latest state [s].
         q: its positions (n,) in [rad] or [m]; None before the first.
         qd: its velocities (n,); 0 if the drivers give none.
@@ -93,7 +94,7 @@ class Watch:
         self.known: dict[str, float] = {}
         self._rest = np.full(robot.n, np.nan) if rest is None else rest
         self._latest = np.full(robot.n, np.nan)
-        self.robot, self._space = robot, ConfigurationSpace(robot)
+        self.robot, self.space = robot, ConfigurationSpace(robot)
         self.time = 0.0
         self.q: Array | None = None
         self.qd: Array = np.zeros(robot.n)
@@ -120,9 +121,8 @@ class Watch:
 
     def has_left(self, place: Array) -> bool:
         """True once the reference has left a position (n,): a motion has begun."""
-        return self.reference is not None and bool(
-            (np.abs(self._space.difference(place, self.reference)) > MOVED).any()
-        )
+        moved = self.reference is not None and np.abs(self.space.difference(place, self.reference)) > MOVED
+        return bool(np.any(moved))
 
     def destroy(self) -> None:
         """Unsubscribe."""
@@ -207,7 +207,7 @@ def check_start(watch: Watch, start: Array) -> None:
     Raises:
         NotReadyError: it has another position, or moves.
     """
-    away = np.abs(ConfigurationSpace(watch.robot).difference(start, rest_position(watch)))
+    away = np.abs(watch.space.difference(start, rest_position(watch)))
     if (away > START_TOLERANCE).any():
         joint = int(np.argmax(away))
         name = watch.robot.joint_names[joint]

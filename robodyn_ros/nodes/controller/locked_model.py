@@ -53,10 +53,8 @@ class LockedModel:
         self._given = {name: locked_position(parameters, joints.whole, name) for name in joints.names}
         self._q = self._made = self._positions()
         self.robot: Robot = joints.robot(self._q)
-        circular = ConfigurationSpace(joints.whole).circular
-        self._circular = {
-            joint for joint, is_circular in zip(joints.whole.joint_names, circular, strict=True) if is_circular
-        }
+        circular = ConfigurationSpace(joints.whole).circular.tolist()
+        self._circular = dict(zip(joints.whole.joint_names, circular, strict=True))
         self._carrying = [joints.names.index(name) for name in joints.carrying]
         self._geometry = self._q[self._carrying]
         self._told: Dynamics | None = None
@@ -99,7 +97,7 @@ class LockedModel:
             name = self.names[index]
             position = self.known.get(name, there)
             away = position - there
-            if abs(remainder(away, TURN) if name in self._circular else away) > ELSEWHERE:
+            if abs(remainder(away, TURN) if self._circular[name] else away) > ELSEWHERE:
                 return (
                     f"joint {name!r} carries the arm and is locked at {there:.4g}, but stands at {position:.4g}: set "
                     f"locked_joints.{name} to where it stands, or clean the node up and configure it again"
