@@ -14,11 +14,11 @@ Some values that the specification requires may be absent here:
   known, infinity; no deceleration beside an acceleration: that holds for both;
 * no ``<inertia>``, or zeros: a point mass.
 
-The XML passes three steps: :func:`~robodyn_ros.robot.description.read_document` reads it; :func:`read_elements` reduces
-it to the tags and attributes that describe the dynamics, and checks that names and numbers are complete; links and
-joints are made of the result. All other tags of a URDF (``<visual>``, ``<gazebo>``, ``<transmission>``,
-``<ros2_control>``) are dropped. Tags and attributes that the specification does not have are dropped as well, and one
-finding lists them.
+The XML passes three steps: :func:`~robodyn_ros.robot.description.read_document` reads it; this module reduces it to the
+tags and attributes that describe the dynamics, and checks that names and numbers are complete; urdf_parser_py parses
+the result. All other tags of a URDF (``<visual>``, ``<gazebo>``, ``<transmission>``, ``<ros2_control>``) are dropped,
+so that urdf_parser_py neither fails nor prints because of them. Tags and attributes that the specification does not
+have are dropped as well, and one finding lists them.
 """
 
 from __future__ import annotations
@@ -31,12 +31,13 @@ import warnings
 import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from urdf_parser_py import urdf
 
 from robodyn_ros.errors import ConfigurationError, InputError, RobotDescriptionError, RobotDescriptionWarning, is_it
 from robodyn_ros.robot.description import UrdfDocument, UrdfEditor, UrdfElement, line_of, read_document, title_of
@@ -64,7 +65,7 @@ ARMATURE = "armature"
 """Attribute of ``<dynamics>`` for the inertia of the motor's rotor; the specification has no place for it."""
 
 MOTION_LIMITS = ("acceleration", "deceleration", "jerk")
-"""Attributes of ``<limit>`` since URDF 1.2."""
+"""Attributes of ``<limit>`` since URDF 1.2; urdf_parser_py does not know them."""
 
 TYPES: tuple[JointType, ...] = ("revolute", "continuous", "prismatic", "fixed")
 """The joint types that an arm can have here."""
@@ -83,13 +84,14 @@ REMEDY = (
 class _Tag:
     """The attributes and children that a tag must have or may have; all other attributes are dropped.
 
-    ``elsewhere`` has the attributes and the children (as ``<tag>``) that the specification has and the dynamics do not
-    need.
+    ``defaults`` are for attributes that urdf_parser_py requires and this package does not. ``elsewhere`` has the
+    attributes and the children (as ``<tag>``) that the specification has and the dynamics do not need.
     """
 
     required: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     children: tuple[str, ...] = ()
+    defaults: dict[str, str] = field(default_factory=dict)
     elsewhere: tuple[str, ...] = ()
 
 
@@ -111,7 +113,7 @@ _SCHEMA = {
     "robot/link/inertial": _Tag(children=("mass",)),
     "robot/link/inertial/origin": _ORIGIN,
     "robot/link/inertial/mass": _Tag(required=("value",)),
-    "robot/link/inertial/inertia": _Tag(optional=tuple(MOMENTS)),
+    "robot/link/inertial/inertia": _Tag(optional=tuple(MOMENTS), defaults=dict.fromkeys(MOMENTS, "0")),
     "robot/joint": _Tag(
         required=("name", "type"),
         children=("parent", "child"),
@@ -120,8 +122,11 @@ _SCHEMA = {
     "robot/joint/origin": _ORIGIN,
     "robot/joint/parent": _Tag(required=("link",)),
     "robot/joint/child": _Tag(required=("link",)),
-    "robot/joint/axis": _Tag(optional=("xyz",)),
-    "robot/joint/limit": _Tag(optional=("lower", "upper", "velocity", "effort", *MOTION_LIMITS)),
+    "robot/joint/axis": _Tag(optional=("xyz",), defaults={"xyz": "1 0 0"}),
+    "robot/joint/limit": _Tag(
+        optional=("lower", "upper", "velocity", "effort", *MOTION_LIMITS),
+        defaults={"velocity": "inf", "effort": "inf"},
+    ),
     "robot/joint/dynamics": _Tag(optional=("damping", "friction", ARMATURE)),
     "robot/joint/mimic": _Tag(required=("joint",), optional=("multiplier", "offset")),
 }
@@ -247,7 +252,7 @@ def _valid(document: UrdfDocument) -> ET.Element:
 def read_elements(document: UrdfDocument) -> tuple[ET.Element, list[RobotDescriptionError]]:
     """A copy of a URDF with the tags and attributes that describe the dynamics, and all problems of their form.
 
-    A number that is invalid is left out of the copy.
+    A number that is invalid has its default in the copy, or is left out; what the URDF lacks is left out too.
     """
     problems = [] if document.objection is None else [document.objection]
     root = document.root
@@ -284,13 +289,13 @@ def _unnamed(element: ET.Element) -> str:
 
 
 def _reduced(path: str, element: ET.Element, title: str, problems: list[RobotDescriptionError]) -> ET.Element:
-    """A copy with the tags and attributes in ``_SCHEMA`` only.
+    """A copy with the tags and attributes in ``_SCHEMA`` only, and with the defaults filled in.
 
     The problems get a missing required part, a part that occurs twice, and an invalid number.
     """
     tag = _SCHEMA[path]
     where = "" if path.count("/") < 2 else f"<{element.tag}> "
-    copy = UrdfElement(element.tag, _known_attributes(tag, element, where, title, problems))
+    copy = UrdfElement(element.tag, tag.defaults | _known_attributes(tag, element, where, title, problems))
     copy.line = line_of(element)
     children = [child for child in element if f"{path}/{child.tag}" in _SCHEMA]
     there = Counter(child.tag for child in children)
@@ -480,31 +485,33 @@ def _change(problem: RobotDescriptionError, before: Inertial, after: Inertial) -
 
 
 def own_inertial(link: ET.Element) -> tuple[Inertial, Pose] | None:
-    """A link's inertial in its own frame, possible or not, and the pose of that frame in the link; None without a mass.
+    """A link's inertial in its own frame, possible or not, and the pose of that frame in the link; None without one.
 
     Args:
         link: as :func:`read_elements` gives it.
+
+    Raises:
+        RobotDescriptionError: urdf_parser_py cannot parse it.
     """
-    element = link.find("inertial")
-    mass = None if element is None else attributes_of(element, "mass").get("value")
-    if element is None or mass is None:
+    inertial, element = _parsed(urdf.Link, link).inertial, link.find("inertial")
+    if element is None:
         return None
-    moments, inertia = _numbers(element, "inertia", dict.fromkeys(MOMENTS, 0.0)), np.zeros((3, 3))
-    for name, (i, j) in MOMENTS.items():
-        inertia[i, j] = inertia[j, i] = moments[name]
-    return Inertial(float(mass), read_only(np.zeros(3)), read_only(inertia)), pose_of(element)
+    inertia = np.zeros((3, 3)) if inertial.inertia is None else inertial.inertia.to_matrix()
+    return Inertial(inertial.mass, read_only(np.zeros(3)), read_only(inertia)), pose_of(element)
 
 
-def attributes_of(element: ET.Element, tag: str) -> dict[str, str]:
-    """The attributes of a child of an element; none without that child."""
-    child = element.find(tag)
-    return {} if child is None else child.attrib
+def _parsed(kind: Any, element: ET.Element) -> Any:
+    """The element, parsed by urdf_parser_py's class for it."""
+    try:
+        return _from_xml(kind, ET.tostring(element))
+    except Exception as cause:  # it raises AssertionError, KeyError, its own ParseError and bare Exceptions
+        raise RobotDescriptionError(title_of(element), f"cannot be parsed: {cause}") from cause
 
 
-def _numbers(element: ET.Element, tag: str, defaults: dict[str, float]) -> dict[str, float]:
-    """Numbers among the attributes of a child of an element, or their defaults."""
-    given = attributes_of(element, tag)
-    return {name: float(given.get(name, default)) for name, default in defaults.items()}
+@lru_cache(maxsize=512)
+def _from_xml(kind: Any, text: bytes) -> Any:
+    """The result of urdf_parser_py for a text; it is never changed, and few parts of an arm vary."""
+    return kind.from_xml_string(text)
 
 
 def pose_of(element: ET.Element) -> Pose:
@@ -518,27 +525,29 @@ def pose_of(element: ET.Element) -> Pose:
 def _joint(title: str, element: ET.Element) -> Joint:
     kind = next((kind for kind in TYPES if kind == element.get("type")), None)
     if kind is None:
+        # urdf_parser_py would let floating and planar pass.
         text = f"type {element.get('type')!r} is not supported; it must be one of {', '.join(TYPES)}"
         if element.get("type") in MOVABLE:
             text += "; accept 'movable_base' to weld such a joint at the base"
         raise RobotDescriptionError(title, text)
-    parent, child = (attributes_of(element, tag)["link"] for tag in ("parent", "child"))
-    joint = Joint(element.attrib["name"], kind, parent, child, pose_of(element))
+    extra = _taken(element, "dynamics", (ARMATURE,)) | _taken(element, "limit", MOTION_LIMITS)
+    parsed = _parsed(urdf.Joint, element)
+    joint = Joint(parsed.name, kind, parsed.parent, parsed.child, pose_of(element))
     if kind == "fixed":
         # Exporters leave zero axes, limits and the like on joints that they fix.
         return joint
     return replace(
         joint,
-        axis=_axis(title, attributes_of(element, "axis").get("xyz", "1 0 0")),
-        mimic=_mimic(attributes_of(element, "mimic")),
-        **_limits(title, element),
-        **_friction(title, element),
-        **_motion_limits(title, attributes_of(element, "limit")),
+        axis=_axis(title, parsed.axis),
+        mimic=_mimic(parsed.mimic),
+        **_limits(title, parsed),
+        **_friction(title, parsed.dynamics, extra.pop(ARMATURE, 0.0)),
+        **_motion_limits(title, extra),
     )
 
 
-def _axis(title: str, xyz: str) -> Array:
-    axis = np.array([float(word) for word in xyz.split()])
+def _axis(title: str, xyz: list[float] | None) -> Array:
+    axis = np.array([1.0, 0.0, 0.0] if xyz is None else xyz)
     greatest = np.abs(axis).max()
     if greatest == 0.0:
         raise RobotDescriptionError(title, "axis is zero and has no direction")
@@ -546,17 +555,18 @@ def _axis(title: str, xyz: str) -> Array:
     return read_only(axis / np.linalg.norm(axis))
 
 
-def _limits(title: str, element: ET.Element) -> dict[str, Any]:
+def _limits(title: str, parsed: Any) -> dict[str, Any]:
     """The limits of position, velocity and effort that are known."""
-    unlimited = {"lower": 0.0, "upper": 0.0, "velocity": math.inf, "effort": math.inf}
-    limit = {name: limit_of(value) for name, value in _numbers(element, "limit", unlimited).items()}
+    if parsed.limit is None:
+        return {}
+    limit = {name: limit_of(getattr(parsed.limit, name)) for name in ("lower", "upper", "velocity", "effort")}
     for name in ("velocity", "effort"):
         if limit[name] < 0.0 and limit[name] not in NOT_KNOWN:
             text = f"{name} limit {limit[name]:g} is negative; leave it out, or give 0, if it is not known"
             raise RobotDescriptionError(title, text)
     found = {name: limit[name] for name in ("velocity", "effort") if limit[name] not in NOT_KNOWN}
     lower, upper = limit["lower"], limit["upper"]
-    if element.get("type") == "continuous" or lower == upper == 0.0:
+    if parsed.type == "continuous" or lower == upper == 0.0:
         return found
     if lower > upper:
         raise RobotDescriptionError(title, f"lower limit {lower:g} is above the upper limit {upper:g}")
@@ -568,29 +578,35 @@ def limit_of(value: float) -> float:
     return float(value) if abs(value) < sys.float_info.max else math.copysign(math.inf, value)
 
 
-def _motion_limits(title: str, given: dict[str, str]) -> dict[str, Any]:
+def _motion_limits(title: str, given: dict[str, float]) -> dict[str, Any]:
     """The limits of acceleration, deceleration and jerk that are known."""
-    known = {name: float(given[name]) for name in MOTION_LIMITS if name in given}
-    for name, value in known.items():
+    for name, value in given.items():
         if value <= 0.0:
             text = f"{name} limit {value:g} is not above 0; leave it out if it is not known"
             raise RobotDescriptionError(title, text)
-    both = {"deceleration": known["acceleration"]} if "acceleration" in known else {}
-    return both | known
+    both = {"deceleration": given["acceleration"]} if "acceleration" in given else {}
+    return both | given
 
 
-def _friction(title: str, element: ET.Element) -> dict[str, Any]:
+def _taken(element: ET.Element, tag: str, names: tuple[str, ...]) -> dict[str, float]:
+    """Attributes of a child that urdf_parser_py does not know and must not get."""
+    child = element.find(tag)
+    return {} if child is None else {name: float(child.attrib.pop(name)) for name in names if name in child.attrib}
+
+
+def _friction(title: str, dynamics: Any, armature: float) -> dict[str, Any]:
     """The damping, the friction and the rotor's inertia."""
-    found = _numbers(element, "dynamics", {"damping": 0.0, "friction": 0.0, ARMATURE: 0.0})
-    for name in ("damping", "friction"):
-        if found[name] < 0.0:
-            raise RobotDescriptionError(title, f"{name} {found[name]:g} is negative and would drive the arm")
-    if found[ARMATURE] < 0.0:
-        raise RobotDescriptionError(title, f"{ARMATURE} {found[ARMATURE]:g} is negative, and no rotor has that inertia")
-    return found
+    found = {name: getattr(dynamics, name, None) or 0.0 for name in ("damping", "friction")}
+    for name, value in found.items():
+        if value < 0.0:
+            raise RobotDescriptionError(title, f"{name} {value:g} is negative and would drive the arm")
+    if armature < 0.0:
+        raise RobotDescriptionError(title, f"{ARMATURE} {armature:g} is negative, and no rotor has that inertia")
+    return found | {ARMATURE: armature}
 
 
-def _mimic(given: dict[str, str]) -> Mimic | None:
-    return (
-        Mimic(given["joint"], float(given.get("multiplier", 1.0)), float(given.get("offset", 0.0))) if given else None
-    )
+def _mimic(parsed: Any) -> Mimic | None:
+    if parsed is None:
+        return None
+    multiplier = 1.0 if parsed.multiplier is None else parsed.multiplier
+    return Mimic(parsed.joint, multiplier, parsed.offset or 0.0)

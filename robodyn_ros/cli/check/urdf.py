@@ -24,7 +24,7 @@ from robodyn_ros.robot.pose import Array, Pose
 from robodyn_ros.robot.robot import Finding, Inertial
 from robodyn_ros.robot.shapes import read_solid
 from robodyn_ros.robot.tree import check_inertial
-from robodyn_ros.robot.urdf import attributes_of, limit_of, own_inertial, pose_of, read_elements
+from robodyn_ros.robot.urdf import limit_of, own_inertial, pose_of, read_elements
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,10 @@ def read_urdf(document: UrdfDocument) -> tuple[Urdf, list[RobotDescriptionError]
 
 def _link(element: ET.Element, whole: ET.Element) -> UrdfLink:
     """A link; its inertial is None too if its mass is missing or invalid."""
-    read = own_inertial(element)
+    try:
+        read = own_inertial(element)
+    except RobotDescriptionError:
+        read = None
     inertial = None if read is None else read[0].seen_from(read[1])
     shapes = (*whole.iter("visual"), *whole.iter("collision"))
     has_origin = element.find("inertial/origin") is not None
@@ -90,21 +93,22 @@ def _link(element: ET.Element, whole: ET.Element) -> UrdfLink:
 
 
 def _joint(element: ET.Element) -> UrdfJoint:
-    tags, limits = {part.tag for part in element}, None
-    if "limit" in tags:
-        given = {name: limit_of(float(value)) for name, value in attributes_of(element, "limit").items()}
+    parts = {part.tag: part for part in element}
+    limits = None
+    if "limit" in parts:
+        given = {name: limit_of(float(value)) for name, value in parts["limit"].items()}
         limits = {name: value for name, value in given.items() if np.isfinite(value) or name in ("lower", "upper")}
     return UrdfJoint(
         element.get("name", ""),
         title_of(element),
         line_of(element),
         element.get("type", ""),
-        attributes_of(element, "parent").get("link", ""),
-        attributes_of(element, "child").get("link", ""),
+        parts["parent"].get("link", "") if "parent" in parts else "",
+        parts["child"].get("link", "") if "child" in parts else "",
         pose_of(element),
-        np.array(attributes_of(element, "axis").get("xyz", "1 0 0").split(), float) if "axis" in tags else None,
+        np.array(parts["axis"].attrib["xyz"].split(), float) if "axis" in parts else None,
         limits,
-        attributes_of(element, "mimic").get("joint", "") if "mimic" in tags else None,
+        parts["mimic"].get("joint", "") if "mimic" in parts else None,
     )
 
 
