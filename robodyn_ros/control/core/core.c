@@ -15,12 +15,15 @@
 
 #include "trajectory.c"
 #include "references.c"
+#include "pose.c"
+#include "stream.c"
 #include "tool.c"
 
 #include "limits.c"
 #include "states.c"
 #include "consistency.c"
 #include "contact.c"
+#include "prediction.c"
 #include "faults.c"
 #include "loop.c"
 
