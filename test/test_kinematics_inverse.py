@@ -285,6 +285,7 @@ def test_refusals(prr: str) -> None:
         (lambda: inverse.solve(np.eye(3)), "homogeneous matrix"),
         (lambda: inverse.solve(np.eye(4), [1, 2]), "start"),
         (lambda: inverse.solve(np.eye(4), [1, 2, np.nan]), "start: must be finite"),
+        (lambda: inverse.solve(np.eye(4), task="planar"), "task: must be a Task, .* planar.*, not 'planar'"),
         (lambda: Task.pose((1, 1, 1)), "six finite numbers"),
         (lambda: Task.pose((0, 0, 0, 0, 0, 0)), "not all 0"),
         (lambda: Task.pose((1, 1, 1, 1, 1, -1)), "from 0 up"),

@@ -30,7 +30,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.checks import finite_state
+from robodyn_ros.checks import finite_state, in_short
 from robodyn_ros.engine import Kernel, Program, digest
 from robodyn_ros.engine.casadi import ca
 from robodyn_ros.engine.tracing import column, solve_symmetric, traced
@@ -197,9 +197,13 @@ class InverseKinematics:
             objective: null-space objective, see :mod:`robodyn_ros.kinematics.inverse.task`.
 
         Raises:
-            InputError: the target is no pose, or the start is not n finite numbers.
+            InputError: the target is no pose, the start is not n finite numbers, or the task is no Task.
         """
-        matrix, task = as_pose(target), task or self._whole
+        matrix, task = as_pose(target), self._whole if task is None else task
+        given: object = task  # from a caller without a type checker
+        if not isinstance(given, Task):
+            makers = "Task.pose(), position(), planar(), pointing() or along()"
+            raise InputError("task", f"must be a Task, which {makers} makes, not {in_short(given)}", given)
         first = self._middle
         if start is not None:
             first = finite_state("start", start, self.robot.n)
