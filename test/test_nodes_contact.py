@@ -5,6 +5,7 @@
 
 from time import monotonic
 from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -21,9 +22,12 @@ import robodyn_ros as rd
 from robodyn_ros.control.contact import contact_of
 from robodyn_ros.control.loop_settings import loop_default_values
 from robodyn_ros.control.parameter_file import FileParameters
+from robodyn_ros.dynamics import STANDARD_GRAVITY
 from robodyn_ros.nodes.common.messages import JointOrder
-from robodyn_ros.nodes.common.watch import ToolWatch
+from robodyn_ros.nodes.common.watch import ASKED, CONTROLLER, SIMULATOR, ToolWatch
 from robodyn_ros.nodes.controller.contact import ContactTopics
+from robodyn_ros.nodes.markers import Picture
+from robodyn_ros.nodes.viewer.node import View
 
 START = {"elevator": 0.3, "shoulder": -0.9, "wrist": 0.4}
 
@@ -145,9 +149,10 @@ class Asked:
     def create_subscription(self, kind, topic, call, qos):
         self.heard.append(call)
 
-    def create_client(self, kind, name):
+    def create_client(self, kind, service):
         def call(request):
-            found = [self.values.get(name) for name in request.names]
+            node = service.partition("/")[0]
+            found = [self.values.get((node, name), self.values.get(name)) for name in request.names]
             answer = [Parameter("any", value=each).to_parameter_msg().value for each in found]
             return SimpleNamespace(done=lambda: True, result=lambda: SimpleNamespace(values=answer))
 
@@ -209,6 +214,34 @@ def test_walls_are_drawn_where_the_tool_meets_them(prr):
     assert_allclose(np.cross(away, [-0.6, 0.0, 0.8]), 0.0, atol=1e-12)
     assert_allclose(edges["upper_x.edge"][:4].mean(axis=0), [0.6, tool[1], 0.7])
     assert_allclose(edges["lower_z.edge"][:4].mean(axis=0), [*tool[:2], 0.2])
+
+
+def test_the_arrow_of_gravity_shows_the_gravity_in_force(prr):
+    """Standard gravity while neither node answers, and no arrow where nothing falls."""
+    robot, node = rd.load_robot(prr), Asked()
+    picture = Picture(node, robot, "", frozenset({"gravity"}))
+    picture.watch.q = robot.home
+    viewed = MagicMock(_restarts=0, _begun=0.0, _terms={}, _tool=picture.at_tool, watch=MagicMock(restarts=0, time=0.0))
+
+    def arrows():
+        picture.at_tool._asked = dict.fromkeys(ASKED, -np.inf)
+        found = [np.subtract(*([p.x, p.y, p.z] for p in m.points[::-1])) for m in picture.message().markers if m.points]
+        View.draw(viewed)
+        return found, viewed.browser.overlay.gravity
+
+    for told, g in (
+        ({}, STANDARD_GRAVITY),
+        ({CONTROLLER: [9.81, 0.0, 0.0]}, [9.81, 0.0, 0.0]),
+        ({CONTROLLER: [9.81, 0.0, 0.0], SIMULATOR: [0.0, 3.0, -4.0]}, [0.0, 3.0, -4.0]),
+        ({SIMULATOR: [0.0, 0.0, 0.0]}, [0.0, 0.0, 0.0]),
+    ):
+        node.values = {(name, "gravity"): value for name, value in told.items()}
+        arrows()  # the answer is read with the next request
+        found, known = arrows()
+        assert_allclose(known, g)
+        assert len(found) == any(g)
+        for arrow in found:
+            assert_allclose(arrow, 0.35 * picture.overlay.size * np.array(g) / np.linalg.norm(g), atol=1e-12)
 
 
 def test_a_sensor_that_is_silent_is_told():

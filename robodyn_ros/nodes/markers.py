@@ -78,9 +78,9 @@ class Picture:
             self.overlay.forget()
             self.poses.reset()
         now, reference = stamp(round(watch.time * NANO)), watch.reference
-        marks = self.overlay.marks(watch.q, watch.qd, watch.effort, reference)
-        if self._layers & {*TOOL_LAYERS}:
-            marks += self.at_tool.marks(self.overlay.size)
+        marks = self.at_tool.marks(self.overlay.size)
+        self.overlay.gravity = self.at_tool.gravity
+        marks += self.overlay.marks(watch.q, watch.qd, watch.effort, reference)
         for layer, pose in ((TOOL, self.poses.tool), (TARGET, self.poses.target)):
             if pose is not None:
                 marks += triad(layer, pose, AXIS[layer] * self.overlay.size)

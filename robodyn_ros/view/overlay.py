@@ -51,9 +51,6 @@ TRACE_POINTS = 400
 FULL_ARC = 1.75 * np.pi
 """Angle of the arc of an effort at its limit: less than a full turn, so that its ends do not meet [rad]."""
 
-DOWN = np.array(STANDARD_GRAVITY) / np.linalg.norm(STANDARD_GRAVITY)
-"""Direction of free fall in the root link's frame."""
-
 COM_COLOR: Color = (0.98, 0.80, 0.18, 1.0)
 WHOLE_COLOR: Color = (0.85, 0.20, 0.75, 1.0)
 GRAVITY_COLOR: Color = (0.45, 0.45, 0.55, 1.0)
@@ -74,6 +71,7 @@ class Overlay:
         robot: the arm.
         tip: name of the link that is traced.
         size: a length by which marks are scaled: the greatest extent of the arm's joints and tip at home [m].
+        gravity: acceleration of free fall in the root link's frame (3,) in [m/s²]; standard gravity unless set.
     """
 
     def __init__(self, robot: Robot, tip: str = "") -> None:
@@ -87,6 +85,7 @@ class Overlay:
         """
         self.robot = robot
         self.tip = robot.link(tip or last_link(robot)).name
+        self.gravity: Array = np.array(STANDARD_GRAVITY)
         self._kinematics = Kinematics(robot)
         self._greatest = np.zeros(robot.n)
         self._traces: dict[str, deque[Array]] = {}
@@ -156,8 +155,10 @@ class Overlay:
                 yield Ball("inertia", body.name, center, pose[:3, :3] @ axes, radii, INERTIA_COLOR)
         whole = masses @ centers / total
         yield Ball("com", "all", whole, np.eye(3), np.full(3, 0.06 * self.size), WHOLE_COLOR)
-        end = whole + 0.35 * self.size * DOWN
-        yield Arrow("gravity", "g", whole, end, 0.01 * self.size, GRAVITY_COLOR)
+        strength = float(np.linalg.norm(self.gravity))
+        if strength > 0.0:
+            end = whole + 0.35 * self.size * self.gravity / strength
+            yield Arrow("gravity", "g", whole, end, 0.01 * self.size, GRAVITY_COLOR)
 
     def _skeleton(self, poses: list[Array]) -> Iterator[Mark]:
         width = 0.05 * self.size

@@ -50,8 +50,8 @@ IMPEDANCE, GUIDING = "cartesian_impedance", "hand_guiding"
 """Laws whose parameters can be seen."""
 
 ASKED = {
-    CONTROLLER: ("controller", TOOL.name, "task.frame", f"{IMPEDANCE}.stiffness", f"{GUIDING}.walls"),
-    SIMULATOR: ("wall.link", "wall.point", "wall.normal"),
+    CONTROLLER: ("gravity", "controller", TOOL.name, "task.frame", f"{IMPEDANCE}.stiffness", f"{GUIDING}.walls"),
+    SIMULATOR: ("gravity", "wall.link", "wall.point", "wall.normal"),
 }
 """Node → its parameters that can be seen."""
 
@@ -269,7 +269,7 @@ def weight(robot: Robot) -> float:
 
 
 class ToolWatch:
-    """The external wrench on the tool, its stiffness, and the walls around it."""
+    """The external wrench on the tool, its stiffness, the walls around it, and gravity."""
 
     def __init__(self, node: Node, watch: Watch) -> None:
         """
@@ -295,6 +295,14 @@ class ToolWatch:
         self._node.destroy_subscription(self._subscription)
         for client in self._clients.values():
             self._node.destroy_client(client)
+
+    @property
+    def gravity(self) -> Array:
+        """Acceleration of free fall in the root link's frame (3,) in [m/s²]: that of the simulator, else that of the
+        controller, else standard gravity.
+        """
+        known = (self._values[name].get("gravity") for name in (SIMULATOR, CONTROLLER))
+        return np.array(next((value for value in known if value is not None), STANDARD_GRAVITY))
 
     def marks(self, size: float) -> list[Mark]:
         """The present marks; also requests the parameters that may have changed.

@@ -182,6 +182,7 @@ class View:
         if not self._posed:
             self._arm.ask_plugins(self._panel.set_choice)
         at_tool = self._tool.marks(self.browser.overlay.size)
+        self.browser.overlay.gravity = self._tool.gravity
         self._target.draw(not (self._push and self._push.shown), streams=self._panel.follows_handle)
         self._plan.draw()
         more = [*(self._push.draw() if self._push else ()), *at_tool]
