@@ -100,7 +100,7 @@ class SimulationResult:
 
     def __repr__(self) -> str:
         lines = [f"{self.robot.name} under {self.controller}, {self.t[-1]:g} s"]
-        found = figures(self.trial, self.robot.effort_limit)
+        found = figures(self.trial)
         for joint, error, effort in zip(self.robot.joints, found["peak_error"], found["peak_effort"], strict=True):
             said = "" if np.isnan(error) else f"greatest error {digits(1e3 * error)} m{joint.position_unit}, "
             lines.append(f"  {joint.name}: {said}greatest effort {digits(effort)} {joint.effort_unit}")

@@ -211,7 +211,8 @@ def compared():
 
     def run(rate, left):
         error = size * (left + (1.0 - left) * np.exp(-rate * t))[:, np.newaxis]
-        return ComparedRun(t, size - error, np.tile(size, (21, 1)), error * EFFORT, np.array([0.0, 10.0 * left, 0.0]))
+        limit = np.array([np.inf, np.abs(error * EFFORT).max(axis=0)[1] if left else np.inf, np.inf])
+        return ComparedRun(t, size - error, np.tile(size, (21, 1)), error * EFFORT, limit)
 
     motions = tuple(ComparedMotion(name, 0.0 * size, 2.0, None, size) for name in ("step", "trajectory"))
     laws = {"pd": run(2.0, 0.05), "mine": run(6.0, 0.0)}
@@ -225,7 +226,8 @@ def tried(commanded):
     values = {"q": np.outer(t, Q), "qd": np.outer(t, QD), "effort": np.outer(1.0 - t, EFFORT)}
     asked = {name: 1.1 * value[:commanded] for name, value in values.items()}
     read = TrialSamples(t + 0.01, t, values | {"q": 0.9 * values["q"]})
-    trial = Trial(TrialSamples(t, t, values), read, TrialSamples(t[:commanded], t[:commanded], asked), {})
+    commands = TrialSamples(t[:commanded], t[:commanded], asked)
+    trial = Trial(TrialSamples(t, t, values), read, commands, {}, PRR.effort_limit)
     return told(lambda path: plot_trial(trial, PRR, "a trial", path))
 
 

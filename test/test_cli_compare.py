@@ -94,8 +94,10 @@ def test_gravity_and_effort_limits_are_the_parameters(command):
     found = compared(command, *given)
     np.testing.assert_allclose(figure(found, "step", "pd", "lasting_error")[0], 98.1 / (20 * 144), rtol=1e-4)
     assert figure(found, "step", "pd", "peak_effort")[0] > 130.0
-    found = compared(command, *given, "-p", "effort_limits.elevator:=120.0")
-    assert figure(found, "step", "pd", "peak_effort")[0] == 120.0
+    limited = (*given, "-p", "effort_limits.elevator:=120.0")
+    assert figure(compared(command, *limited), "step", "pd", "peak_effort")[0] == 120.0
+    row = next(line for line in command.out("compare", PRR, *limited).splitlines() if line.startswith("   elevator"))
+    assert row.split()[-3:] == ["120", "N", "100%"]
 
 
 def test_tables_verdict_and_picture(command, tmp_path):
@@ -150,7 +152,7 @@ def test_figures_of_a_run():
     """By hand: an error that decays as exp(-t) is below 2 % of the step from ln 50 on."""
     t = np.linspace(0.0, 8.0, 8001)
     error = np.exp(-t)[:, None]
-    run = ComparedRun(t, 1.0 - error, np.ones((8001, 1)), 3.0 * error, np.zeros(1))
+    run = ComparedRun(t, 1.0 - error, np.ones((8001, 1)), 3.0 * error, np.ones(1))
     motion = ComparedMotion("step", np.zeros(1), 8.0, None, np.ones(1))
     figures = {name: values[0] for name, values in run.figures(motion).items()}
     assert figures["settling_time"] == pytest.approx(np.log(50.0), abs=2e-3)
@@ -158,7 +160,8 @@ def test_figures_of_a_run():
     assert figures["peak_error"] == 1.0
     assert figures["lasting_error"] == pytest.approx((np.exp(LASTING) - 1) / LASTING * np.exp(-8.0), rel=1e-2)
     assert figures["peak_effort"] == 3.0
-    never = ComparedRun(t, 1.0 + 0.0 * error, np.ones((8001, 1)), error, np.zeros(1))
+    assert figures["saturated"] == pytest.approx(np.log(3.0) / 8.0, abs=2e-4)
+    never = ComparedRun(t, 1.0 + 0.0 * error, np.ones((8001, 1)), error, np.ones(1))
     assert never.figures(motion)["settling_time"] == [0.0]  # it was never away
 
 
@@ -175,7 +178,7 @@ def comparison_of(*runs):
     motions = [ComparedMotion(name, np.zeros(1), 4.0, None, np.ones(1)) for name in ("step", "trajectory")]
 
     def made(error):
-        return ComparedRun(t, 1.0 - error[:, None], np.ones((len(t), 1)), error[:, None], np.zeros(1))
+        return ComparedRun(t, 1.0 - error[:, None], np.ones((len(t), 1)), error[:, None], np.full(1, np.inf))
 
     steps, ways = ({name: made(error[index](t)) for name, error in runs} for index in (0, 1))
     return tuple(motions), (steps, ways)

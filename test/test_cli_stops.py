@@ -67,6 +67,9 @@ def test_simulate_says_first_when_and_why_the_controller_stopped(command):
     assert "move more slowly" in said[3]
     assert "nan" not in "\n".join(rest)
     assert command.json(*line, code=1)["stopped"] == first
+    weaker = command.json(*line, "-p", "effort_limits.elevator:=500.0", code=1)
+    assert "effort was at its limit at elevator (500 N)" in weaker["stopped"]
+    assert weaker["joints"][0]["effort_limit"] == 500.0
 
 
 def test_a_state_that_is_never_used_stops_the_arm_from_the_beginning(command):

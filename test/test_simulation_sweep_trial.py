@@ -133,9 +133,8 @@ def plain_trial(hardware, loop, duration):
             break
         hardware.advance(1)
     names = ("q", "qd", "effort")
-    return Trial(
-        samples(truth, n, *names), samples(states, n, *names), samples(commands, n, "effort", *names[:2]), faults
-    )
+    rows = samples(truth, n, *names), samples(states, n, *names), samples(commands, n, "effort", *names[:2])
+    return Trial(*rows, faults, loop.settings.limits.effort)
 
 
 def both(robot, simulator, controller, poses, duration=1.5):

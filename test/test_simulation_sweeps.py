@@ -164,7 +164,7 @@ def test_figures_by_hand():
     q, asked = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([[0.0], [1.5], [2.0], [2.0]])
     truth = TrialSamples(t, t, {"q": q, "qd": q, "effort": np.array([[3.0], [-4.0], [0.0], [0.0]])})
     commands = TrialSamples(t, t, {"q": asked, "qd": q, "effort": np.array([[5.0], [-5.0], [4.9], [5.0]])})
-    found = figures(Trial(truth, truth, commands, {}), np.array([5.0]), 0.15)
+    found = figures(Trial(truth, truth, commands, {}, np.array([5.0])), 0.15)
     expected = {"rms_error": np.sqrt(1.25 / 4), "peak_error": 1.0, "final_error": 1.0, "rms_effort": 2.5}
     expected |= {"peak_effort": 4.0, "saturated": 0.75}
     assert {name: value.item() for name, value in found.items()} == pytest.approx(expected)

@@ -146,7 +146,7 @@ def table(motion: ComparedMotion, runs: Mapping[str, ComparedRun], robot: Robot)
         figures = run.figures(motion)
         rows.append((Text(name, "bold cyan"),))
         for index, joint in enumerate(robot.joints):
-            one = {key: float(values[index]) for key, values in figures.items()}
+            one = {key: float(values[index]) for key, values in figures.items()} | {"limit": run.effort_limit[index]}
             rows.append((f"  {joint.name}", *(_cell(heading, one, joint) for heading in COLUMNS[motion.name])))
         rows.append(())
     return simple_table(("Controller\n  joint", *COLUMNS[motion.name]), rows)
@@ -159,5 +159,5 @@ def _cell(heading: str, figures: Mapping[str, float], joint: Joint) -> str:
     if heading.endswith("effort"):
         return f"{digits(figures['peak_effort'])} {joint.effort_unit}"
     if heading.endswith("limit"):
-        return f"{figures['peak_effort'] / joint.effort:.0%}" if 0.0 < joint.effort < np.inf else "none"
+        return f"{figures['peak_effort'] / figures['limit']:.0%}" if 0.0 < figures["limit"] < np.inf else "none"
     return quantity(figures[ERRORS[heading.split()[0]]], joint.position_unit)

@@ -180,7 +180,7 @@ def _run_trial(hardware: Hardware, loop: ControlLoop | None, duration: float) ->
 
 def _figures(trial: Trial, robot: Robot) -> dict[str, Any]:
     """The figures of a trial; an error is NaN without a reference, and an effort limit infinite where there is none."""
-    found = figures(trial, robot.effort_limit)
+    found = figures(trial)
     columns = (found[name].tolist() for name in ("rms_error", "peak_error", "peak_effort"))
     joints = [
         {
@@ -190,9 +190,9 @@ def _figures(trial: Trial, robot: Robot) -> dict[str, Any]:
             "error_greatest": peak,
             "effort_unit": joint.effort_unit,
             "effort_greatest": effort,
-            "effort_limit": joint.effort,
+            "effort_limit": limit,
         }
-        for joint, rms, peak, effort in zip(robot.joints, *columns, strict=True)
+        for joint, rms, peak, effort, limit in zip(robot.joints, *columns, trial.effort_limit.tolist(), strict=True)
     ]
     return {
         "simulated": float(trial.truth.t[-1]),  # [s]

@@ -92,7 +92,12 @@ class ComparedRun(NamedTuple):
     q: Array  # (N, n) [rad] or [m]
     reference: Array  # (N, n)
     effort: Array  # effort that acted (N, n) [N·m] or [N]
-    saturated: Array  # fraction of the time at the effort limit (n,) [-]
+    effort_limit: Array  # (n,); inf where there is none
+
+    @property
+    def saturated(self) -> Array:
+        """Fraction of the time at the effort limit (n,) [-]."""
+        return np.asarray((np.abs(self.effort) >= self.effort_limit).mean(axis=0))
 
     @property
     def error(self) -> Array:
@@ -153,8 +158,7 @@ def run_motion(controller: Controller, plant: Plant, motion: ComparedMotion, rat
     controller.forget()
     held = max(1, round(1.0 / (rate * plant.settings.step)))
     run = simulate(plant, controller, motion.reference, motion.duration, held)
-    saturated = (np.abs(run.effort) >= plant.effort_limit).mean(axis=0)
-    return ComparedRun(run.t, run.q, run.reference, run.effort, saturated)
+    return ComparedRun(run.t, run.q, run.reference, run.effort, plant.effort_limit)
 
 
 @dataclass(frozen=True, eq=False)

@@ -58,6 +58,7 @@ class Trial(NamedTuple):
     states: TrialSamples  # q, qd and effort as the sensors read them
     commands: TrialSamples  # commanded effort, and q and qd of the reference (NaN where there is none)
     faults: dict[str, int]  # message of a fault, as it began → number of states that it lasted for
+    effort_limit: Array  # of the commands (n,) [N·m] or [N]; inf where there is none
 
 
 def tracking_error(trial: Trial) -> tuple[Array, Array]:
@@ -70,18 +71,17 @@ def tracking_error(trial: Trial) -> tuple[Array, Array]:
     return t, reference - np.column_stack([np.interp(t, truth.t, q) for q in truth.values["q"].T])
 
 
-def figures(trial: Trial, effort_limit: Array, window: float = 0.0) -> dict[str, Array]:
+def figures(trial: Trial, window: float = 0.0) -> dict[str, Array]:
     """Return the performance figures of a trial: the quantities of :data:`QUANTITIES`, (n,) each.
 
     Args:
         trial: the record of the trial.
-        effort_limit: effort limit of the commands, (n,) in [N·m] or [N].
         window: time before the end for the final error [s].
 
     Returns:
         Name → figure of each joint; NaN where nothing was commanded.
     """
-    found = {name: np.full(len(effort_limit), np.nan) for name in QUANTITIES}
+    found = {name: np.full(len(trial.effort_limit), np.nan) for name in QUANTITIES}
     if len(trial.truth.t):
         effort = trial.truth.values["effort"]
         found["rms_effort"], found["peak_effort"] = np.sqrt(np.mean(effort**2, axis=0)), np.abs(effort).max(axis=0)
@@ -90,7 +90,7 @@ def figures(trial: Trial, effort_limit: Array, window: float = 0.0) -> dict[str,
         error = np.abs(error)
         found["rms_error"], found["peak_error"] = np.sqrt(np.mean(error**2, axis=0)), error.max(axis=0)
         found["final_error"] = error[t >= t[-1] - window].max(axis=0)
-        found["saturated"] = np.mean(np.abs(trial.commands.values["effort"]) >= effort_limit, axis=0)
+        found["saturated"] = np.mean(np.abs(trial.commands.values["effort"]) >= trial.effort_limit, axis=0)
     return found
 
 
@@ -142,9 +142,8 @@ def _saturation(trial: Trial, robot: Robot, t: float) -> str:
     efforts = np.abs(trial.commands.values["effort"][recent])
     if not len(efforts):
         return ""
-    part = (efforts >= (1.0 - 1e-6) * robot.effort_limit).mean(axis=0)
-    found = [
-        joint for joint, ratio in zip(robot.joints, part, strict=True) if joint.effort > 0.0 and ratio >= SATURATED
-    ]
-    limits = " and ".join(f"{joint.name} ({joint.effort:g} {joint.effort_unit})" for joint in found)
+    part = (efforts >= (1.0 - 1e-6) * trial.effort_limit).mean(axis=0)
+    rows = zip(robot.joints, trial.effort_limit, part, strict=True)
+    found = [(joint, limit) for joint, limit, ratio in rows if limit > 0.0 and ratio >= SATURATED]
+    limits = " and ".join(f"{joint.name} ({limit:g} {joint.effort_unit})" for joint, limit in found)
     return f"the effort was at its limit at {limits}" if found else ""

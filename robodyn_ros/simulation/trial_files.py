@@ -237,8 +237,9 @@ def _effort(axes: Any, trial: Trial, joint: Joint, index: int) -> None:
     if len(commands.t):
         axes.plot(*_thinned(commands, "effort", index), **WIDE)
     axes.plot(*_thinned(truth, "effort", index), color=TRUTH)
-    if np.isfinite(joint.effort):
-        for limit in (-joint.effort, joint.effort):
+    greatest = float(trial.effort_limit[index])
+    if np.isfinite(greatest):
+        for limit in (-greatest, greatest):
             axes.axhline(limit, **LIMIT_LINE)
     axes.set_ylabel(f"effort [{joint.effort_unit}]")
 

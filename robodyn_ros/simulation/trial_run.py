@@ -318,6 +318,7 @@ class TrialRun:
             TrialSamples(arrays["received_t"][: len(stamps)], stamps, rows("read", readings)),
             TrialSamples(arrays["command_t"][commands], arrays["command_stamp"][commands], rows("command", commands)),
             dict(self._faults),
+            self._plant.effort_limit if self._loop is None else self._loop.settings.limits.effort,
         )
 
 

@@ -176,7 +176,7 @@ class CaseRunner:
             return self.blank(case, str(problem))
         except Exception as problem:  # an error of a plugin fails this case only
             return self.blank(case, raised(problem))
-        values = figures(trial, setup.loop.settings.limits.effort, self.study.motion.window)
+        values = figures(trial, self.study.motion.window)
         failed = "; ".join(trial.faults)
         at = float(trial.truth.t[-1]) if failed and len(trial.truth.t) else float("nan")
         return self._row(case, values, failed, at, compiled)
