@@ -38,7 +38,7 @@ MISTAKES = {
     "compare PRR --rate 0": "--rate",
     "compare PRR --natural-frequency -1": "--natural-frequency: must not",
     "compare PRR -p dynamics:=magic": "dynamics plugin 'magic': unknown (available: lagrangian, rnea)",
-    "compare PRR --mass-scale 0": "mismatch.mass_scale: must be within",
+    "compare PRR --mass-scale 0": "error: --mass-scale: must be within [0.01, 100], not 0.0",
     "compare PRR --controller pd --plot laws.nothing": "--plot",
     "compare PRR -p 'simulator:gravity:=[0.0, 0.0, -1.6]'": "is used here is named 'simulator:gravity'",
     "compare PRR -p seed:=3": "is named 'seed'\n",

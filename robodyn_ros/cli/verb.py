@@ -258,26 +258,26 @@ def values_of(args: Namespace, given: LoadedParameters, defaults: Mapping[str, A
 
 
 MISMATCH = (
-    ("mass-scale", "mass_scale", "F", "the arm's masses over the model's [-]"),
-    ("payload", "payload_mass", "KG", "mass that the tool carries and the model lacks [kg]"),
-    ("friction-scale", "friction_scale", "F", "the arm's friction over the model's [-]"),
+    ("mass-scale", "mismatch.mass_scale", "F", "the arm's masses over the model's [-]"),
+    ("payload", "mismatch.payload_mass", "KG", "mass that the tool carries and the model lacks [kg]"),
+    ("friction-scale", "mismatch.friction_scale", "F", "the arm's friction over the model's [-]"),
 )
-"""Options for the parameters ``mismatch.<name>`` of the simulator: option, name, unit, help."""
+"""Options for parameters of the simulator: option, parameter, unit, help."""
 
 
 def add_mismatch(parser: ArgumentParser) -> None:
     """Add the options that make the simulated arm differ from the model."""
     for option, name, unit, text in MISMATCH:
-        told = f"{text}; parameter mismatch.{name} (default: {0 if unit == 'KG' else 1})"
-        parser.add_argument(f"--{option}", type=float, metavar=unit, help=told)
+        told = f"{text}; parameter {name} (default: {0 if unit == 'KG' else 1})"
+        parser.add_argument(f"--{option}", dest=name, type=float, metavar=unit, help=told)
 
 
 def gather_simulated(args: Namespace) -> dict[str, LoadedParameters]:
     """As :func:`gather`, for a verb with the arguments of :func:`add_parameters` and :func:`add_mismatch`."""
     given = gather(args.params, args.given)
-    for option, name, _, _ in MISMATCH:
-        if (value := getattr(args, option.replace("-", "_"))) is not None:
-            given["simulator"] |= {f"mismatch.{name}": value}
+    for _, name, _, _ in MISMATCH:
+        if (value := getattr(args, name)) is not None:
+            given["simulator"] |= {name: value}
     return given
 
 
