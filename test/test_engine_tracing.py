@@ -29,7 +29,7 @@ WORKS = {
     "logic": (lambda a, b: np.where((a > 0) & ~(b <= a) | (a == b), 1.0, 2.0), A, B),
     "any and all": (lambda a: np.where(np.any(a > 0) & np.all(a < 9), 1.0, 2.0), A),
     "limits": (lambda a, b: np.minimum(np.maximum(a, -0.3), np.abs(b)), A, B),
-    "clip": (lambda a, b: np.clip(a, -np.abs(b), 0.3) + a.clip(min=0.1), A, B),
+    "clip": (lambda a, b: np.clip(a, -np.abs(b), 0.3) + a.clip(min=0.1) * np.clip(a, a_min=-0.2, a_max=b), A, B),
     "functions": (lambda a: np.tanh(a) + np.sin(a) * np.exp(a) - np.sqrt(a * a) + np.sign(a) * np.arctan2(a, 2), A),
     "sums": (lambda m: m.sum(axis=0) + m.sum() + np.sum(m, axis=1) + m.mean(), M),
     "greatest": (lambda m: np.max(m, axis=1) - m.min(), M),
@@ -54,6 +54,12 @@ WORKS = {
     "copy": (lambda a: a.copy() + a.astype(float), A),
     "any and all of one number": (lambda a: np.stack([np.any(a[:1]), np.all(a[1])]) * S, A),
     "a number as a truth": (lambda a: a.astype(bool) * S, A),
+    "filled arrays": (
+        lambda a: np.stack([np.full_like(a, fill_value=S), np.full_like(a, a[1]), np.full_like(a > 0, a[1], float)]), A,
+    ),
+    "filled arrays of truths": (
+        lambda a: np.stack([np.full_like(a > 0, S), np.full_like(a > 0, a[1]), np.ones_like(a > 0) & (a < 9)]), A,
+    ),
     "truths that are counted": (lambda a, b: (a > 0).astype(float) + (b > 0).astype(float) + np.sum(a > 0), A, B),
     "truths and numbers": (lambda a, b: (a > 0) * a + (b > 0) - np.cumsum(a > 0) / 2, A, B),
 }  # fmt: skip

@@ -436,11 +436,23 @@ def _where(condition: Any, *values: Any) -> Any:
     return _wrapped(_apply(chosen, *map(elements_of, (condition, *values))), all(map(_is_truth, values)))
 
 
-def _clip(value: Any, low: Any = None, high: Any = None, **options: Any) -> Any:
-    low, high = options.pop("min", low), options.pop("max", high)
+def _clip(value: Any, a_min: Any = None, a_max: Any = None, **options: Any) -> Any:
+    low, high = options.pop("min", a_min), options.pop("max", a_max)
     value = value if low is None else np.maximum(value, low)
     value = value if high is None else np.minimum(value, high)
     return np.positive(value, **options) if options else value
+
+
+def _like(value: Any) -> NDArray[Any]:
+    """An array of numbers, or of truths, in the shape of a traced one."""
+    return np.zeros(elements_of(value).shape, bool if _is_truth(value) else float)
+
+
+def _full_like(value: Any, fill_value: Any, *given: Any, **options: Any) -> Any:
+    if not is_traced([fill_value]):
+        return np.full_like(_like(value), fill_value, *given, **options)
+    zeros = np.zeros_like(_like(value), *given, **options)
+    return (fill_value + zeros.astype(float)).astype(zeros.dtype)
 
 
 def _mean(value: Any, axis: Any = None) -> Any:
@@ -558,9 +570,9 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.linalg.solve: _solve,
     np.linalg.inv: lambda matrix: _solve(matrix, np.eye(len(matrix))),
     np.linalg.eigh: _eigh,
-    np.zeros_like: lambda value, **_: np.zeros(elements_of(value).shape),
-    np.ones_like: lambda value, **_: np.ones(elements_of(value).shape),
-    np.full_like: lambda value, fill, **_: fill + np.zeros(elements_of(value).shape),
+    np.zeros_like: lambda value, *given, **options: np.zeros_like(_like(value), *given, **options),
+    np.ones_like: lambda value, *given, **options: np.ones_like(_like(value), *given, **options),
+    np.full_like: _full_like,
     np.shape: lambda value: elements_of(value).shape,
     np.ndim: lambda value: elements_of(value).ndim,
     np.size: lambda value: elements_of(value).size,
