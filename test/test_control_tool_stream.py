@@ -4,6 +4,8 @@
 """Streams for the tool in the core: limits, edges, targets that come back, sparse streams; judged by Pinocchio."""
 
 import ctypes
+import re
+import sys
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -229,9 +231,20 @@ def test_a_detour_takes_the_nearest_turn_of_each_joint_that_has_one(monkeypatch)
     assert np.ptp(np.array(arm.rows)[:, 1]) < 0.5
 
 
-def test_the_search_for_a_detour_begins_all_over_the_range() -> None:
-    """For a tool that no joint moves, a search stays where it begins: each pair of joints is everywhere."""
+@pytest.mark.parametrize("only", ["", "lower", "upper"])
+def test_the_search_for_a_detour_begins_all_over_the_range(monkeypatch, only: str) -> None:
+    """For a tool that no joint moves, a search stays where it begins: each pair of joints is everywhere.
+
+    Where there is one limit only, beyond half a turn, everywhere is the turn from there on.
+    """
+    limits = {"lower": (4.0, sys.float_info.max), "upper": (-sys.float_info.max, -4.0)}.get(only)
+    if limits is not None:
+        limit = 'lower="{}" upper="{}"'.format(*limits)
+        text = re.sub('lower="[^"]*" upper="[^"]*"', limit, ARMS["prr"][0])
+        monkeypatch.setitem(ARMS, "prr", (text, [4.1 if only == "lower" else -4.1] * 3))
     arm, numbers = Streamed("prr"), ctypes.POINTER(ctypes.c_double)
+    lower = np.where(only == "upper", arm.robot.upper - 2.0 * np.pi, arm.robot.lower)
+    upper = np.where(only == "lower", arm.robot.lower + 2.0 * np.pi, arm.robot.upper)
 
     @ctypes.CFUNCTYPE(None, numbers, numbers, numbers, numbers)
     def tool(_q: Any, _parameters: Any, pose: Any, jacobian: Any) -> None:
@@ -246,7 +259,7 @@ def test_the_search_for_a_detour_begins_all_over_the_range() -> None:
         arm.step()
         found = arm.loop.memory().tool
         seeds[int(found.seeds)] = found.guess.copy()
-    at = (np.array([seeds[k] for k in range(3, 59)]) - arm.robot.lower) / (arm.robot.upper - arm.robot.lower)
+    at = (np.array([seeds[k] for k in range(3, 59)]) - lower) / (upper - lower)
     for one, other in combinations((4.0 * at.T).astype(int), 2):
         assert len(set(zip(one.tolist(), other.tolist(), strict=True))) >= 15  # of 4 x 4 parts
 

@@ -221,12 +221,13 @@ static int is_prime(int x) {
 
 /* Joint positions at which a search begins: the present ones, those at the beginning of the stream, then ones all over
    the range, by the fractional parts of multiples of the square roots of primes, none of which is a sum of ratios of the
-   others. */
+   others. A range without an end is a turn or more. */
 static void seed(const Settings* s, Tool* y) {
   int prime = 1;
   EACH {
     while (!is_prime(++prime)) {}
-    const double lower = isfinite(s->lower[i]) ? s->lower[i] : -TURN / 2, upper = isfinite(s->upper[i]) ? s->upper[i] : TURN / 2;
+    const double lower = isfinite(s->lower[i]) ? s->lower[i] : smaller(-TURN / 2, s->upper[i] - TURN);
+    const double upper = isfinite(s->upper[i]) ? s->upper[i] : greater(TURN / 2, s->lower[i] + TURN);
     const double fraction = fmod((double)y->seeds * sqrt(prime), 1);
     y->guess[i] = y->seeds == 0 ? y->q[i] : y->seeds == 1 ? y->posture[i] : lower + fraction * (upper - lower);
   }
