@@ -127,6 +127,11 @@ def graph(context: LaunchContext) -> list[Any]:
         need_package("controller_manager", "ros2_control", "")
         file = given["ros2_control"]
         found = read_controller_manager(Path(file))
+        if joints and set(joints["joints"]) != set(found.joints):
+            raise ConfigurationError(
+                f"ros2_control: {found.efforts} of {file} takes the efforts of {', '.join(found.joints)}, but root and "
+                f"tip choose {', '.join(joints['joints'])}: name the same joints in the file, or leave root and tip out"
+            )
         commands, joints = given["commands"] or found.commands, {"joints": list(found.joints)}
         renamed = [("~/robot_description", "robot_description")]
         spawned = [*found.controllers, "--param-file", file]

@@ -236,6 +236,27 @@ def test_a_controller_manager_is_not_started_where_it_would_read_nothing():
         launched("arm.launch.py", ros2_control="controllers.yaml", namespace="left", **ONLY_OURS)
 
 
+def test_root_and_tip_choose_the_joints_of_the_controller_manager(tmp_path, monkeypatch, without_launch):
+    """Its order counts, because the efforts have no names; other joints than those chosen are a mistake."""
+    monkeypatch.setattr("ament_index_python.packages.get_package_share_directory", lambda package: HERE.parent)
+    monkeypatch.setattr("robodyn_ros.nodes.common.launching.get_package_prefix", lambda package: "/")
+    without_launch.LaunchConfiguration = lambda name: SimpleNamespace(perform=lambda _: given[name])
+    file, launch = tmp_path / "controllers.yaml", runpy.run_path(str(LAUNCH / "arm.launch.py"))
+    forward = {"type": "forward_command_controller/ForwardCommandController"}
+    parts = {"controller_manager": {"efforts": forward}}
+    parts["efforts"] = {"joints": ["shoulder", "elevator"], "interface_name": "effort"}
+    file.write_text(yaml.safe_dump({name: {"ros__parameters": part} for name, part in parts.items()}), encoding="utf-8")
+    given = {name: default for name, (default, *_) in launch["ARGUMENTS"].items()} | {"ros2_control": str(file)}
+    for tip in ("", "arm"):
+        given["tip"] = tip
+        launch["graph"](None)
+        calls = {call.kwargs["executable"]: call.kwargs for call in without_launch.Node.call_args_list}
+        assert {"joints": ["shoulder", "elevator"]} in calls["controller"]["parameters"]
+    given["tip"] = "hand"
+    with pytest.raises(ConfigurationError, match="of shoulder, elevator, but root and tip choose elevator, shoulder, "):
+        launch["graph"](None)
+
+
 def test_two_arms_share_neither_clock_nor_frames():
     need("launch", "launch_ros")
     from launch import LaunchContext
