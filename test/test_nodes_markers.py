@@ -9,6 +9,7 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 import yaml
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped
 from numpy.testing import assert_allclose
 from sensor_msgs.msg import JointState
@@ -16,9 +17,10 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 import robodyn_ros as rd
 from robodyn_ros.errors import InputError
+from robodyn_ros.nodes.common.marker_messages import ghost
 from robodyn_ros.nodes.markers import GHOST, TARGET, TOOL, MarkersNode
 from robodyn_ros.view import LAYERS
-from robodyn_ros.view.marks import TOOL_LAYERS
+from robodyn_ros.view.marks import TOOL_LAYERS, moving_shapes
 
 PRR = Path(__file__).parents[1] / "urdf" / "prr.urdf"
 
@@ -110,6 +112,21 @@ def test_the_marks_of_another_arm_are_removed():
     picture.destroy.assert_called_once_with()
     (message,) = node._publisher.publish.call_args.args
     assert [marker.action for marker in message.markers] == [Marker.DELETEALL]
+
+
+def test_the_mesh_of_a_ghost_is_looked_for_beside_the_urdf(tmp_path):
+    """RViz gets the path of the file; it was one in the folder where the node was started."""
+    file = tmp_path / "urdf" / "arm.urdf"
+    file.parent.mkdir()
+    for mesh, said in (
+        ("../meshes/link 1.stl", (tmp_path / "meshes" / "link 1.stl").as_uri()),
+        ("/meshes/a.stl", "file:///meshes/a.stl"),
+        ("package://my_arm/a.stl", "package://my_arm/a.stl"),
+    ):
+        visual = f'<visual><geometry><mesh filename="{mesh}"/></geometry></visual>'
+        file.write_text(PRR.read_text().replace('<link name="hand">', f'<link name="hand">{visual}'), encoding="utf-8")
+        (shape,) = (shape for shape in moving_shapes(rd.load_robot(file)) if shape.kind == "mesh")
+        assert ghost(shape, np.eye(4), "base", Time()).mesh_resource == said
 
 
 DISPLAYED = {

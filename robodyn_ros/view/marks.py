@@ -281,8 +281,15 @@ def _shape(robot: Robot, link: str, visual: ET.Element, palette: dict[str, ET.El
     if isinstance(shape, urdf.Sphere):
         return Shape(link, pose, "sphere", (shape.radius,), "", color, painted)
     if isinstance(shape, urdf.Mesh):
-        return Shape(link, pose, "mesh", tuple(shape.scale or (1.0, 1.0, 1.0)), shape.filename, color, painted)
+        mesh = _mesh(robot, shape.filename)
+        return Shape(link, pose, "mesh", tuple(shape.scale or (1.0, 1.0, 1.0)), mesh, color, painted)
     raise robot.description_error(f"link {link!r}", "<visual> has no box, cylinder, sphere or mesh")
+
+
+def _mesh(robot: Robot, name: str) -> str:
+    """The file or URI of a mesh; a relative path starts at the folder of the URDF, if it was loaded from a file."""
+    place = next(iter(robot.places.values()), None)
+    return name if place is None or "://" in name else str((Path(place.file).resolve().parent / name).resolve())
 
 
 def _plain(element: ET.Element, depth: int) -> ET.Element:
