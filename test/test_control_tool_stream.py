@@ -19,7 +19,9 @@ from truth import Pinocchio
 
 import robodyn_ros as rd
 from robodyn_ros.control import ComputedTorque, ControlLoop, SafetySettings
+from robodyn_ros.control.laws.base import Reference
 from robodyn_ros.control.motion.streams import StreamedTool, StreamSettings
+from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.engine.c_interface import address_of
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.kinematics import so3
@@ -379,6 +381,33 @@ def test_settings_without_the_tool_that_a_stream_moves_end_the_stream() -> None:
     arm.step()
     assert arm.loop.mode == "hold"
     assert not arm.loop.tool_stream.is_running
+
+
+@pytest.mark.parametrize("what", ["joints", "pose", "twist", "wrench"])
+def test_a_message_of_a_running_stream_ends_a_trajectory_that_waits(what: str) -> None:
+    """The newest request counts. That a stream of joints is silent is none."""
+    arm = Streamed("prr", timeout=0.3)
+    numbers = arm.pose() if what == "pose" else np.zeros(6)
+
+    def message() -> None:
+        if what == "joints":
+            arm.loop.track(Reference(arm.q, *np.zeros((3, 3))), arm.t)
+        else:
+            arm.loop.move_tool(what, numbers, arm.t)
+
+    for more, outcome in ((True, "replaced"), (False, "succeeded")):
+        message()
+        arm.step()
+        goal = arm.loop.follow(Trajectory([0.5], [arm.q + 0.05]), arm.t + 0.1)
+        arm.step()
+        arm.loop.stand_still()
+        assert goal.outcome is None
+        if more:
+            message()
+            assert goal.outcome == outcome
+        arm.run(1.0)
+        assert goal.outcome == outcome
+    assert_allclose(arm.q, np.array(ARMS["prr"][1]) + 0.05, atol=1e-6)
 
 
 def test_what_is_no_twist_is_refused() -> None:

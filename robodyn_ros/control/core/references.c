@@ -264,8 +264,8 @@ static void aim_limiter(const Settings* s, References* y, double now, const doub
   y->has_target = 1; y->target_time = now;
 }
 
-CoreRefusal core_track(Core* c, double t, const int64_t* joints, const double* q, const double* qd, const double* qdd,
-                       const double* effort) {
+static CoreRefusal aim_stream(Core* c, double t, const int64_t* joints, const double* q, const double* qd, const double* qdd,
+                              const double* effort) {
   const Settings* s = &c->settings->loop;
   References* y = &c->state.references;
   const double* const given[REFERENCES] = {q, qd, qdd, effort};
@@ -286,8 +286,15 @@ CoreRefusal core_track(Core* c, double t, const int64_t* joints, const double* q
   aim_limiter(s, y, now, whole);
   advance_limiter(s, y, now);
   y->source = STREAM; y->end = t + s->stream_timeout;
-  y->next = 0;
-  end_goal(y, CORE_REPLACED);
+  return found;
+}
+
+CoreRefusal core_track(Core* c, double t, const int64_t* joints, const double* q, const double* qd, const double* qdd,
+                       const double* effort) {
+  const CoreRefusal found = aim_stream(c, t, joints, q, qd, qdd, effort);
+  if (found.why) return found;
+  c->state.references.next = 0;
+  end_goal(&c->state.references, CORE_REPLACED);
   return found;
 }
 
@@ -298,7 +305,7 @@ void core_stand_still(Core* c) {
   if (y->source != STREAM) return;
   for (int k = 0; k < REFERENCES * N; ++k) target[k] = y->target[k];
   EACH all[i] = 1;
-  core_track(c, y->end - c->settings->loop.stream_timeout, all, target, still, still, target + 3 * N);
+  aim_stream(c, y->end - c->settings->loop.stream_timeout, all, target, still, still, target + 3 * N);
 }
 
 void core_velocity_reset(CoreVelocity* y) {

@@ -431,8 +431,7 @@ static void follow_tool(Core* c) {
   sample(r, c->state.time, present);
   begin_tool(&c->settings->loop, &c->state.tool, c->state.time, present);
   memcpy(r->present, present, sizeof present);
-  r->source = TOOL; r->end = INFINITY; r->next = 0;
-  end_goal(r, CORE_REPLACED);
+  r->source = TOOL; r->end = INFINITY;
 }
 
 CoreRefusal core_tool(Core* c, int what, double t, double stamp, const double* numbers) {
@@ -443,6 +442,8 @@ CoreRefusal core_tool(Core* c, int what, double t, double stamp, const double* n
   if (!s->tool) return refusal(CORE_NO_TOOL, 0, 0, 0);
   for (int k = 0; k < (what == CORE_POSE ? 12 : 6); ++k) if (!isfinite(numbers[k])) return refusal(CORE_NOT_NUMBERS, 0, numbers[k], 0);
   if (c->state.references.source != TOOL) follow_tool(c);
+  c->state.references.next = 0;
+  end_goal(&c->state.references, CORE_REPLACED);
   if (what == CORE_POSE) {
     if (y->follows != CORE_POSE) y->knots = 0;
     take_pose(s, y, t, isfinite(stamp) ? stamp : t, numbers);
