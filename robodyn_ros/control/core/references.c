@@ -157,18 +157,10 @@ CORE_SHARED int planned_at(const References* y, double t, double* effort) {
   return 1;
 }
 
-/* Begins the next trajectory, spliced to the reference of this moment: since it was accepted, the motion before it may
-   have been slowed down, or delayed. If the limits do not allow the splice, the present source goes on. */
-static void begin_next(const Settings* s, References* y) {
-  CoreTrajectory* next = y->next;
-  const double begin = y->next_begin, path = begin - next->start;
-  double before[REFERENCES * N];
+/* Begins a trajectory that is spliced to the motion `before` it (REFERENCES, N). */
+static void begin_trajectory(const Settings* s, References* y, CoreTrajectory* next, double begin, const double* before) {
+  const double path = begin - next->start;
   int moves = 0;
-  y->next = 0;
-  sample(y, begin, before);
-  CoreRefusal found = splice(s, next, path, before, 1);
-  EACH if (!found.why && next->speed_limit[i] > s->velocity_limit[i]) found = refusal(CORE_CHANGED, i, 0, 0);
-  if (found.why) { y->dropped++; y->refused = found; end_goal(y, CORE_INTERRUPTED); return; }
   EACH moves |= before[N + i] != 0;
   /* a moving arm begins at full speed, because its velocity must not jump; else the scaled speed counts at once */
   const PathTime time = {y->speed != 1, begin, path, moves ? 1 : y->speed, y->speed};
@@ -176,6 +168,20 @@ static void begin_next(const Settings* s, References* y) {
   y->end = time.is_scaled ? reaches(&time, next->motion.duration) : next->start + next->motion.duration;
   y->hold_time = s->cmd_timeout > 0 ? s->cmd_timeout : INFINITY;
   y->judged = 1; y->goal_end = y->end;
+}
+
+/* Begins the next trajectory, spliced to the reference of this moment: since it was accepted, the motion before it may
+   have been slowed down, or delayed. If the limits do not allow the splice, the present source goes on. */
+static void begin_next(const Settings* s, References* y) {
+  CoreTrajectory* next = y->next;
+  const double begin = y->next_begin;
+  double before[REFERENCES * N];
+  y->next = 0;
+  sample(y, begin, before);
+  CoreRefusal found = splice(s, next, begin - next->start, before, 1);
+  EACH if (!found.why && next->speed_limit[i] > s->velocity_limit[i]) found = refusal(CORE_CHANGED, i, 0, 0);
+  if (!found.why) begin_trajectory(s, y, next, begin, before);
+  else { y->dropped++; y->refused = found; end_goal(y, CORE_INTERRUPTED); }
 }
 
 /* Starts the next source at its start time, and ends the present one at its end time. */
@@ -415,9 +421,9 @@ CoreRefusal core_follow(Core* c, CoreTrajectory* y, const CoreTolerances* tolera
   if (found.why) return found;
   if (dries_up) hold_at(r, before, INFINITY);
   y->start = first;
-  r->next = y; r->next_begin = begin;
+  r->next = begin > now ? y : 0; r->next_begin = begin;
   set_goal(r, tolerances, id, first);
-  proceed(s, r, now, before);
+  if (!r->next) begin_trajectory(s, r, y, begin, before);
   return found;
 }
 
