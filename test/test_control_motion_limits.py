@@ -105,6 +105,54 @@ def test_a_joint_that_is_led_catches_up_with_a_target_that_moves():
     assert behind.max() < 0.01
 
 
+@pytest.mark.parametrize(
+    ("limits", "most"),
+    [({"acceleration": 1.5, "deceleration": 0.8}, 0.8), ({"acceleration": 1.5, "jerk": 12.0}, 1.5), ({}, 4.0)],
+)
+def test_joints_that_a_stream_does_not_name_come_to_rest_within_the_limits(limits, most):
+    """Out of the motion of a trajectory; without a velocity limit too, where a far target is refused."""
+    loop = loop_of(arm(**limits), velocity_limit=np.array([2.0, 12.0, np.inf]))
+    rate, found = np.array([0.2, -0.45, 0.7]), [loop.expected(0.0)[1]]
+    loop.follow(Trajectory([0.0, 1.0, 3.0], [START, START, START + rate], [0.0 * rate, rate, 0.0 * rate]))
+    for t in np.arange(PERIOD, 4.0, PERIOD):
+        if t >= 1.0 and round(t / PERIOD) % 5 == 1:
+            loop.track(Reference(*np.array([[START[0]], [0.0], [0.0], [0.0]])), t, joints=["elevator"])
+        found.append(loop.update(t, t, found[-1].q, found[-1].qd).reference)
+    qd = np.array([each.qd[1:] for each in found])[round(1.0 / PERIOD) :]
+    _, down = changes(qd)
+    assert 0.9 * most < down.max() <= most * (1 + 1e-9)
+    if "jerk" in limits:
+        assert np.abs(np.diff(qd, 2, axis=0)).max() / PERIOD**2 <= limits["jerk"] * (1 + 1e-6)
+    assert not qd[-1].any()
+
+
+def test_a_joint_that_cannot_come_to_rest_before_its_limit_stops_at_once():
+    loop = loop_of(arm(deceleration=0.8))
+    end, found = np.array([0.5, 0.2, 2.099]), [loop.expected(0.0)[1]]
+    loop.follow(Trajectory([2.0], [end]))
+    for t in np.arange(PERIOD, 3.0, PERIOD):
+        if found[-1].q[2] > 1.9:
+            loop.track(Reference(*np.array([[0.5], [0.0], [0.0], [0.0]])), t, joints=["elevator"])
+        found.append(loop.update(t, t, found[-1].q, found[-1].qd).reference)
+    q, qd = (np.array([getattr(each, name)[2] for each in found]) for name in ("q", "qd"))
+    assert qd.max() > 1.0 and not qd[-1]
+    assert 1.9 < q.max() < 1.91
+
+
+def test_joints_that_come_in_turns_are_followed_with_their_velocities():
+    """Between two messages about a joint its velocity was 0: half of the time."""
+    loop = loop_of(arm())
+    found, times = [loop.expected(0.0)[1]], np.arange(0.0, 3.0, PERIOD)
+    for t in times[1:]:
+        if round(t / PERIOD) % 5 == 1:
+            joint = round(t / PERIOD) // 5 % 3
+            target = START[joint] + 0.1 * (1.0 - np.cos(2.0 * t)), 0.2 * np.sin(2.0 * t), 0.0, 0.0
+            loop.track(Reference(*np.array(target)[:, np.newaxis]), t, joints=[loop.robot.joint_names[joint]])
+        found.append(loop.update(t, t, found[-1].q, found[-1].qd).reference)
+    away = np.array([each.qd for each in found]) - 0.2 * np.sin(2.0 * times)[:, np.newaxis]
+    assert np.sqrt((away**2).mean(axis=0)).max() < 0.04
+
+
 def motion_then_hold(loop):
     """The velocities of the periods after a hold in the middle of a motion."""
     rate = np.array([0.2, -0.45, 0.7])

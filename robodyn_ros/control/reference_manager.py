@@ -190,7 +190,7 @@ class ReferenceManager(RunningCore):
         Args:
             reference: of the joints named, each (m,).
             t: when it came [s].
-            joints: names of its joints, in its order; all unless given. The others stay where their reference is.
+            joints: names of its joints, in its order; all unless given. The others come to rest, rate-limited too.
 
         Raises:
             NotReadyError: no state has come yet, a fault is active, or the law follows no reference.

@@ -114,7 +114,7 @@ void core_stop(Core* core);
 int64_t core_simulated_time(Core* core, int64_t clock, int64_t stamp);
 
 /* Follows a streamed reference, at the time t [s], until the next one. `joints` has 1 for the joints that the reference
-   has; the others stay. */
+   has; the others come to rest. */
 CoreRefusal core_track(Core* core, double t, const int64_t* joints, const double* q, const double* qd, const double* qdd,
                        const double* effort);
 

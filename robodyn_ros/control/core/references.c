@@ -11,7 +11,8 @@
      started.
    - A hold stops a motion with a given deceleration, or at once if none is given.
    - A stream that jumps, by more than reference_jump, is rate-limited: the reference goes there within the velocity
-     limits and those of acceleration, deceleration and jerk that the URDF has.
+     limits and those of acceleration, deceleration and jerk that the URDF has. Within these limits, a joint that it
+     does not name comes to rest.
    - After its last point a trajectory holds that point. After the timeout of a stream the arm is held at its position.
    - A trajectory waits if the arm cannot follow it, and can be scaled to a ratio of its speed. Verscheure et al.,
      "Time-optimal path tracking for robots" (2009): with the path time s, q'(t) = q'(s) ds/dt. */
@@ -249,6 +250,13 @@ static CoreRefusal check_target(const Settings* s, const int64_t* joints, const 
   return refusal(CORE_OK, 0, 0, 0);
 }
 
+/* Where a joint of a motion (REFERENCES, N) comes to rest; where it is if a position limit is nearer. */
+static double rest_of(const Settings* s, const double* now, int i) {
+  const double side = now[N + i] < 0 ? -1 : 1, braking = usual_acceleration(s, i, s->braking[i]);
+  const double rest = now[i] + side * stopping_distance(side * now[N + i], side * now[2 * N + i], braking, limiter_jerk(s, i));
+  return rest < s->lower[i] || rest > s->upper[i] ? now[i] : rest;
+}
+
 /* Begins a new stream at the present reference. */
 static void begin_limiter(References* y, double now, const double* present) {
   y->limiter_t = y->target_time = now;
@@ -282,14 +290,14 @@ static CoreRefusal aim_stream(Core* c, double t, const int64_t* joints, const do
   if (found.why) return found;
   sample(y, now, present);
   EACH {
-    whole[i] = present[i];
     if (joints[i]) for (int k = 0; k < REFERENCES; ++k) whole[k * N + i] = given[k][i];
-    whole[i] = near_turn(s, i, present[i], whole[i]);
+    whole[i] = joints[i] ? near_turn(s, i, present[i], whole[i]) : rest_of(s, present, i);
   }
-  EACH if (fabs(whole[i] - present[i]) > s->reference_jump && isinf(s->velocity_limit[i]))
+  EACH if (joints[i] && fabs(whole[i] - present[i]) > s->reference_jump && isinf(s->velocity_limit[i]))
     return refusal(CORE_UNREACHABLE, i, whole[i], present[i]);
   if (y->source != STREAM) begin_limiter(y, now, present);
   aim_limiter(s, y, now, whole);
+  EACH if (!joints[i]) { y->is_limited[i] = whole[i] != present[i]; y->target_velocity[i] = y->arrived[i] = 0; }
   advance_limiter(s, y, now);
   y->source = STREAM; y->end = t + s->stream_timeout;
   return found;
