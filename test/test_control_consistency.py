@@ -21,8 +21,9 @@ from robodyn_ros.dynamics.sensitivity import sensitivity_parameters, sensitivity
 from robodyn_ros.engine import Kernel
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.plugins import load
+from robodyn_ros.robot.robot import tip
 from robodyn_ros.simulation import FrictionSettings, PlantSettings, create_plant
-from robodyn_ros.simulation.plant.mismatch import Mismatch, last_link
+from robodyn_ros.simulation.plant.mismatch import Mismatch
 
 PRR = rd.load_robot("urdf/prr.urdf")
 FOUND = industrial.urdfs()
@@ -90,7 +91,7 @@ class Cell:
             self.on_the_way.append(sent)
             late = self.on_the_way.pop(0)
             if push is not None:
-                self.plant.outside.push(last_link(self.robot), push(self.t))
+                self.plant.outside.push(tip(self.robot), push(self.t))
             self.plant.apply(np.zeros(self.robot.n) if late is None else drive(self.t, late))
             self.plant.step(round(self.period / 0.001))
             self.speeds = np.maximum(self.speeds, np.abs(self.plant.qd) / self.robot.velocity_limit)
@@ -151,7 +152,7 @@ def test_an_arm_within_the_stated_uncertainty_is_trusted(name, plant, sensors):
 @pytest.mark.parametrize("period", [0.001, 0.004, 0.01])
 def test_a_push_is_no_fault(name, period):
     robot = ARMS[name]
-    jacobian = Kinematics(robot).jacobian(last_link(robot), Cell(robot).ends[0])[:3]
+    jacobian = Kinematics(robot).jacobian(tip(robot), Cell(robot).ends[0])[:3]
     direction = np.array([0.6, 0.0, -0.8])
     force = min(40.0, 0.25 / float((np.abs(jacobian.T @ direction) / robot.effort_limit).max()))
     cell = Cell(robot, swing=0, friction=0.05, period=period)

@@ -15,7 +15,7 @@ from robodyn_ros.control.faults.sampling import GAIN_MARGIN, spectral_radius, st
 from robodyn_ros.control.laws.base import AccelerationGains
 from robodyn_ros.control.laws.computed_torque import ComputedTorque
 from robodyn_ros.dynamics.parameters import Payload
-from robodyn_ros.simulation.plant.mismatch import last_link
+from robodyn_ros.robot.robot import tip
 
 OMEGA = JointGains().natural_frequency
 
@@ -50,7 +50,7 @@ def test_no_unknown_load_makes_the_default_gains_unstable(name):
     dynamics = rd.create_dynamics("rnea", robot)
     for mass in (0.5 * RATED[name], RATED[name], 3.0 * RATED[name]):
         for q in poses(robot):
-            found = feedback(dynamics, q, Payload(last_link(robot), mass), OMEGA)
+            found = feedback(dynamics, q, Payload(tip(robot), mass), OMEGA)
             modes = np.linalg.eigvals(found.position) / OMEGA**2
             assert np.abs(modes.imag).max() < 1e-6 and modes.real.min() > 0.0 and modes.real.max() < 1.0 + 1e-6
             n = robot.n
@@ -68,7 +68,7 @@ def test_different_frequencies_may_become_unstable():
     dynamics = rd.create_dynamics("rnea", robot)
     inertia = np.diag(dynamics.mass_matrix(robot.home))
     own = np.clip(np.sqrt(robot.effort_limit / inertia), 10.0, 60.0)  # each joint as stiff as its drive is strong
-    load = Payload(last_link(robot), RATED["kinova"])
+    load = Payload(tip(robot), RATED["kinova"])
 
     def radius(omega):
         return max(spectral_radius(PERIOD, PERIOD, feedback(dynamics, q, load, omega)) for q in poses(robot))
@@ -88,7 +88,7 @@ def test_the_static_error_is_the_load_over_the_stiffness_of_the_model():
     robot = rd.load_robot(arms.awkward()["tilted"])
     model = rd.create_dynamics("rnea", robot)
     law = ComputedTorque(model, *gains(ComputedTorque, model, robot.home, OMEGA, 1.0))
-    load = Payload(last_link(robot), 0.1)
+    load = Payload(tip(robot), 0.1)
     loaded = rd.create_dynamics("rnea", robot, payload=load)
     wanted, zero = robot.home, np.zeros(robot.n)
     q = wanted

@@ -9,6 +9,7 @@ import pytest
 
 import robodyn_ros as rd
 from robodyn_ros.dynamics.parameters import standard_parameters, to_pseudo
+from robodyn_ros.simulation import create_plant
 from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, urdf_friction
 from robodyn_ros.simulation.plant.mismatch import Mismatch
 
@@ -73,7 +74,13 @@ def test_friction_is_scaled():
         assert after.stribeck_velocity == before.stribeck_velocity
 
 
-def test_the_payload_hangs_at_the_last_link(prr):
+def test_the_payload_hangs_at_the_default_tool(prr):
+    """Where the model of the controller has its own: before the arm branches, as into fingers."""
+    branched = rd.load_robot(arms.awkward()["branched"])
+    plant = create_plant("native", rd.create_dynamics("rnea", branched, compiled=False))
+    plant.carry(0.5)
+    assert plant.dynamics.parameters.payload.link == "torso"
+    assert Mismatch(payload_mass=1.5).draw(branched, 0).payload.link == "torso"
     robot = rd.load_robot(prr)
     drawn = Mismatch(payload_mass=1.5).draw(robot, 0)
     assert drawn.payload.link == "tool"

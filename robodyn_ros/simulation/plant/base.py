@@ -25,10 +25,10 @@ from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.plugins import create, require
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array, read_only
+from robodyn_ros.robot.robot import tip
 from robodyn_ros.settings import CheckedSettings, setting
 from robodyn_ros.simulation.plant.external_forces import Contact, ExternalForces
 from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, StopSettings, joint_effects, urdf_friction
-from robodyn_ros.simulation.plant.mismatch import last_link
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class PlantBase(Uncopied, ABC):
         self._effort = read_only(saturate(finite_array("effort", effort, self._q.shape), self.effort_limit)[0])
 
     def carry(self, mass: float) -> None:
-        """Carry a payload at the last link, at its origin, from now on; it replaces the previous one.
+        """Carry a payload at the default tool, at its origin, from now on; it replaces the previous one.
 
         Args:
             mass: [kg]; 0 for none.
@@ -153,7 +153,7 @@ class PlantBase(Uncopied, ABC):
             InputError: it is no number from 0 up.
         """
         robot = self.dynamics.robot
-        self.dynamics.configure(payload=Payload(last_link(robot), mass) if mass else None)
+        self.dynamics.configure(payload=Payload(tip(robot), mass) if mass else None)
 
     def halt(self) -> None:
         """Stop at once where the arm is, as a rigid brake does. Time and effort stay as they are."""

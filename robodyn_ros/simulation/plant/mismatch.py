@@ -21,6 +21,7 @@ import numpy as np
 from robodyn_ros.dynamics.parameters import Payload, parameters_of
 from robodyn_ros.robot import Inertial, Robot
 from robodyn_ros.robot.pose import Array, read_only
+from robodyn_ros.robot.robot import tip
 from robodyn_ros.settings import CheckedSettings, setting
 from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, urdf_friction
 
@@ -34,7 +35,7 @@ class Mismatch(CheckedSettings):
     com_spread: float = setting(0.0, "greatest shift of each centre of mass, in a random direction", "m", 0.0, 10.0)
     inertia_spread: float = setting(0.0, "greatest relative change of each second moment, at random", "-", 0.0, 0.95)
     friction_scale: float = setting(1.0, "factor of all friction", "-", 0.0, 100.0)
-    payload_mass: float = setting(0.0, "mass of a payload that the model lacks, at the last link", "kg", 0.0, 1e6)
+    payload_mass: float = setting(0.0, "mass of a payload that the model lacks, at the default tool", "kg", 0.0, 1e6)
 
     def draw(self, robot: Robot, seed: int, friction: Sequence[FrictionSettings] | None = None) -> SampledArm:
         """Sample an arm that differs from the URDF's.
@@ -50,7 +51,7 @@ class Mismatch(CheckedSettings):
         rng = np.random.default_rng(seed)
         bodies = [self._body(rng, body.inertial) for body in robot.bodies]
         joints = urdf_friction(robot) if friction is None else friction
-        payload = Payload(last_link(robot), self.payload_mass) if self.payload_mass > 0.0 else None
+        payload = Payload(tip(robot), self.payload_mass) if self.payload_mass > 0.0 else None
         inertial = read_only(np.concatenate([parameters_of(body) for body in bodies]))
         return SampledArm(inertial, payload, tuple(map(self._joint, joints)))
 
@@ -86,13 +87,3 @@ class SampledArm(NamedTuple):
 
 def _factor(rng: np.random.Generator, spread: float) -> float:
     return float(rng.uniform(1.0 - spread, 1.0 + spread))
-
-
-def last_link(robot: Robot) -> str:
-    """The link with the most joints between it and the base; of several, the last in the URDF."""
-    depths = [0 for _ in robot.bodies]
-    for index, body in enumerate(robot.bodies):
-        depths[index] = depths[body.parent] + 1 if body.parent >= 0 else 1
-    moving = [link for link in robot.links if link.body >= 0]
-    deepest = max(depths[link.body] for link in moving)
-    return [link.name for link in moving if depths[link.body] == deepest][-1]
