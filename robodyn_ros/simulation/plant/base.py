@@ -68,7 +68,8 @@ class PlantBase(Uncopied, ABC):
     ) -> None:
         """
         Args:
-            dynamics: the equations of motion.
+            dynamics: the equations of motion. Give dry friction as ``friction``: a plant knows no rest under that of
+                the equations, whose sign changes with the velocity, and creeps.
             settings: the step of the integration; the default if None.
             effort_limit: (n,) in [N·m] or [N], inf where there is none; the URDF's if None.
             q0: initial position (n,) in [rad] or [m]; the nearest to zero within the position limits if None.

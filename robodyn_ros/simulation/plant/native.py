@@ -153,7 +153,8 @@ class Plant(PlantBase):
     ) -> None:
         """
         Args:
-            dynamics: the equations of motion; the constructor calls them once, so that they are compiled then.
+            dynamics: the equations of motion, without dry friction, as of :class:`PlantBase`; the constructor calls
+                them once, so that they are compiled then.
             settings: the step of the integration; the default if None.
             effort_limit: (n,) in [N·m] or [N], inf where there is none; the URDF's if None.
             q0: initial position (n,) in [rad] or [m]; the nearest to zero within the position limits if None.
