@@ -17,7 +17,7 @@ from browser import page, picture
 from free_port import free_port
 from geometry_msgs.msg import PoseStamped
 from industrial import urdfs
-from rcl_interfaces.msg import Log, Parameter, ParameterEvent
+from rcl_interfaces.msg import Log, Parameter, ParameterEvent, ParameterValue
 from rcl_interfaces.srv import GetParameters, SetParameters
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
@@ -249,6 +249,27 @@ def test_the_payload_of_the_panel_leaves_that_of_the_model_alone_unless_it_is_to
         masses.append([call.args[0].parameters[0].value.double_value for call in calls])
     assert masses == [[], [2.0], [2.0, 0.0], [2.0, 0.0]]
     assert clients["simulator/set_parameters"].call_async.call_count == 4
+
+
+def test_the_stiffness_of_the_panel_changes_all_joints_but_those_that_are_locked(asking):
+    """Their parameters do not exist, and rclpy answers a request that names such a one with no values at all."""
+    _, clients, requests, panel = asking
+    asked, sent = clients["controller/get_parameters"].call_async, clients["controller/set_parameters"].call_async
+    panel.stiffness(2.0)
+    requests.send()
+    panel.stiffness(4.0)  # while the answers are awaited
+    requests.send()
+    calls = list(zip(asked.call_args_list, asked.return_value.add_done_callback.call_args_list, strict=True))
+    for call, then in calls:
+        (name,) = call.args[0].names
+        values = [] if "shoulder" in name else [ParameterValue(type=3, double_value=12.0 if "wrist" in name else 9.0)]
+        then.args[0](Mock(**{"result.return_value.values": values}))
+    requests.send()
+    panel.stiffness(0.25)
+    requests.send()
+    found = [{one.name: one.value.double_value for one in call.args[0].parameters} for call in sent.call_args_list]
+    elevator, wrist = (f"gains.{name}.natural_frequency" for name in ("elevator", "wrist"))
+    assert found == [{elevator: 18.0}, {wrist: 24.0}, {elevator: 4.5, wrist: 6.0}]
 
 
 def test_the_panel_shows_the_plugins_that_are_in_use(asking):

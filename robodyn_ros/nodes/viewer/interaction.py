@@ -262,6 +262,7 @@ class ArmRequests:
         self._reference: Array | None = None
         self._asked = -np.inf
         self._frequencies: dict[str, float] = {}
+        self._stiffness = 1.0  # the factor that the panel asked for last
         self._plugins_known = False
         self._told = False  # True while the controller's model has the payload of the panel
         self._trajectories = node.create_publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory", RELIABLE)
@@ -374,7 +375,7 @@ class ArmRequests:
 
     def _stiffen(self, factor: float) -> None:
         """Multiply the stiffness of every joint at the start by a factor, and their damping by its root."""
-        names = [f"gains.{name}.natural_frequency" for name in self._robot.joint_names]
+        self._stiffness = factor
         if self._frequencies:
             self._set(CONTROLLER, {name: value * factor**0.5 for name, value in self._frequencies.items()})
             return
@@ -383,14 +384,16 @@ class ArmRequests:
             self.answer = f" — {CONTROLLER}: there is no such node now"
             return
 
-        def answered(future: Any) -> None:
-            given = zip(names, future.result().values, strict=False)
-            known = {name: value.double_value for name, value in given if value.type == ParameterType.PARAMETER_DOUBLE}
-            if known and not self._frequencies:  # joints that are locked have none
-                self._frequencies = known
-                self._stiffen(factor)
+        for joint in self._robot.joint_names:  # one by one: those that are locked have none, and spoil the whole answer
+            name = f"gains.{joint}.natural_frequency"
+            self._send(client, GetParameters.Request(names=[name]), partial(self._on_frequency, name))
 
-        self._send(client, GetParameters.Request(names=names), answered)
+    def _on_frequency(self, name: str, future: Any) -> None:
+        """Keep a natural frequency of the start, and change it as the panel asks."""
+        for value in future.result().values:
+            if value.type == ParameterType.PARAMETER_DOUBLE and name not in self._frequencies:
+                self._frequencies[name] = value.double_value
+                self._set(CONTROLLER, {name: value.double_value * self._stiffness**0.5})
 
     def _load(self, mass: float, told: bool) -> None:
         """Give the simulated arm a payload, and if wanted the controller's model too.
