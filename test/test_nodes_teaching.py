@@ -26,6 +26,7 @@ from robodyn_ros.control.motion.point_to_point import rest_to_rest
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import ConfigurationError, NotReadyError
 from robodyn_ros.nodes import replayer, teacher
+from robodyn_ros.nodes.common.messages import JointOrder
 from robodyn_ros.robot.configuration import ConfigurationSpace
 
 PRR = Path(__file__).parents[1] / "urdf/prr.urdf"
@@ -102,6 +103,35 @@ def test_the_arm_is_to_be_guided_once_the_law_runs(prr, monkeypatch):
         assert step.is_met(), step.what
     assert not told("pd") and not told("free_drive", "/other/controller") and told("free_drive")
     assert next(script).what == "joint states"
+
+
+def test_a_controller_without_a_law_is_named(prr, monkeypatch):
+    """One of another package: ROS answers with no value for a parameter that does not exist."""
+    node, answer = teacher_of(prr, monkeypatch)
+    node._law, node._controller, node._signalled, answer.values = "free_drive", "/controller", False, []
+    with pytest.raises(ConfigurationError, match="law: /controller has no parameter controller: leave the law empty"):
+        list(node._script())
+
+
+def test_a_state_that_comes_in_parts_is_recorded(prr):
+    """As of a driver of the arm and another one of its gripper. Each stamp has one row, with the newest positions."""
+    node = teacher.TeacherNode.__new__(teacher.TeacherNode)
+    node._order, node._latest, node._rows = JointOrder(rd.load_robot(prr).joint_names), np.full(3, np.nan), []
+    for when, names, position in (
+        (1, ["shoulder", "elevator"], [0.2, 0.1]),
+        (1, ["wrist"], [0.3]),
+        (1, ["wrist"], [0.3, 0.4]),
+        (2, ["wrist", "other"], [0.6, 9.9]),
+        (2, ["elevator", "shoulder"], [0.4, 0.5]),
+        (1, ["elevator"], [7.7]),
+        (3, ["other"], [9.9]),
+        (3, ["wrist"], [np.nan]),
+        (4, ["wrist", "shoulder", "elevator"], [0.9, 0.8, 0.7]),
+    ):
+        message = JointState(name=names, position=position)
+        message.header.stamp.sec = when
+        node._on_state(message)
+    assert [(when, *q) for when, q in node._rows] == [(1, 0.1, 0.2, 0.3), (2, 0.4, 0.5, 0.6), (4, 0.7, 0.8, 0.9)]
 
 
 @pytest.mark.parametrize("told", [True, False])

@@ -18,7 +18,6 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
-from typing import Any
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
@@ -27,7 +26,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 
-from robodyn_ros.errors import ConfigurationError, InputError, NotReadyError
+from robodyn_ros.errors import ConfigurationError, NotReadyError
 from robodyn_ros.nodes.common.arm_parameters import ANY, DescriptionSource, declare_description
 from robodyn_ros.nodes.common.client_library import EVERY_STATE, RELIABLE
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
@@ -100,7 +99,7 @@ class TeacherNode(ExceptionGuard, Node):  # type: ignore[misc]
         """All steps, in order."""
         yield from self._until("a robot_description", lambda: self._description.known)
         robot = self._description.robot()
-        self._order = JointOrder(robot.joint_names)
+        self._order, self._latest = JointOrder(robot.joint_names), np.full(robot.n, np.nan)
         before = ""
         if self._law:
             yield from self._until(
@@ -108,7 +107,11 @@ class TeacherNode(ExceptionGuard, Node):  # type: ignore[misc]
             )
             asked = RepeatedRequest(self._get, GetParameters.Request(names=[LAW]))
             yield from self._until("the controller's law", asked.done)
-            before = asked.result().values[0].string_value
+            values = asked.result().values
+            if not values:  # as ROS answers for a parameter that does not exist
+                problem = f"{self._controller} has no parameter {LAW}: leave the law empty to record under its own"
+                raise ConfigurationError(f"law: {problem}")
+            before = values[0].string_value
             yield from self._choose(self._law)
         try:
             if self._law:  # the controller has agreed, and makes the law while the former one goes on
@@ -156,15 +159,18 @@ class TeacherNode(ExceptionGuard, Node):  # type: ignore[misc]
                 self._running = next((item.value for item in status.values if item.key == LAW), "")
 
     def _on_state(self, message: JointState) -> None:
-        if self._order is None:
+        """Record a state, which may come in several messages, each of some joints."""
+        if self._order is None or len(message.position) != len(message.name):
             return
-        try:
-            state: Any = self._order.measured(message)
-        except InputError:
-            return  # of other joints, or of some of them
-        when = seconds(message.header.stamp)
-        if state is not None and when > 0.0 and not (self._rows and when <= self._rows[-1][0]):
-            self._rows.append((when, state[0]))
+        here, there = self._order.part(message.name)
+        when, before = seconds(message.header.stamp), self._rows[-1][0] if self._rows else 0.0
+        if not len(here) or when <= 0.0 or when < before:
+            return
+        self._latest[here] = np.array(message.position)[there]
+        if np.isfinite(self._latest).all():
+            if when == before:  # another part of the same state
+                self._rows.pop()
+            self._rows.append((when, self._latest.copy()))
 
     def _save(self, names: tuple[str, ...], units: list[str]) -> None:
         if len(self._rows) < 2:
