@@ -20,6 +20,7 @@ from visualization_msgs.msg import MarkerArray
 import robodyn_ros as rd
 from robodyn_ros.control.motion.point_to_point import point_to_point, rest_to_rest
 from robodyn_ros.errors import InputError, NotReadyError
+from robodyn_ros.nodes import planner
 from robodyn_ros.nodes.common.client_library import LATCHED
 from robodyn_ros.nodes.common.messages import seconds, to_pose
 from robodyn_ros.nodes.planner import PlannerNode, joint_goal
@@ -184,6 +185,23 @@ def test_the_next_target_drops_the_plan_before_it():
     node._markers.publish.assert_called_once_with(removal)
     with pytest.raises(NotReadyError, match="there is no plan"):
         node._execute()
+
+
+def test_a_plan_that_is_sent_at_last_is_no_problem_any_more(monkeypatch):
+    """One that could not be sent at once, as the arm had left its start: the diagnostics kept the error."""
+    node = PlannerNode.__new__(PlannerNode)
+    motion = rest_to_rest(np.array([[0.0] * 3, PICK]), [0.0, 1.0])
+    node._plan = Mock(q=motion.positions, joints=JOINTS, to_trajectory=lambda: motion)
+    node._watch = Mock(awaited="", **{"robot.name": "prr"})
+    node._controller, node._preview, node._searches, node._solved = Mock(), None, 1, 1
+    node.get_logger, node._diagnostics = Mock(), Mock()
+    monkeypatch.setattr(planner, "check_start", Mock(side_effect=[NotReadyError("not at the start"), None]))
+    with pytest.raises(NotReadyError) as refused:
+        node._execute()
+    node._refuse(refused.value)
+    assert node._report().problem == "not at the start"
+    node._execute()
+    assert (node._report().problem, node._report().message) == ("", "sent to the controller")
 
 
 def found(urdf, newest=None):

@@ -211,7 +211,7 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
             raise NotReadyError(f"{self._controller.topic_name} has no subscriber")
         self._controller.publish(from_trajectory(self._plan.joints, self._plan.to_trajectory()))
         self._drop_plan()
-        self._state = "sent to the controller"
+        self._state, self._problem = "sent to the controller", ""
         return self._state
 
     def _drop_plan(self) -> None:
