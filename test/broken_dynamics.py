@@ -140,6 +140,11 @@ def IntegerOverflows(self, q: Any) -> Any:
     return self.right.gravity(q)
 
 
+@fault("gravity", "test_wrong_shapes_and_types_are_refused", "one number too few for q must raise")
+def FillsUpWithZeros(self, q: Any) -> Any:
+    return self.right.gravity(np.append(q, 0.0) if np.shape(q) == (self.robot.n - 1,) else q)
+
+
 @fault("forward", "test_wrong_shapes_and_types_are_refused", "it names 'effort'")
 def NamesAnotherArgument(self, q: Any, qd: Any, tau: Any) -> Any:
     try:

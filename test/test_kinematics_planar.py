@@ -45,7 +45,7 @@ def skewed(lift: bool) -> str:
 
 
 ARMS = {
-    "rr": mechanism("RR", lengths=(0.55, 0.45)),
+    "rr": mechanism("RR", lengths=(0.55, 0.45)).replace('axis xyz="0.0 1.0 0.0"', 'axis xyz="1.0 0.0 0.0"'),  # about x
     "lesson": lesson_arm(),
     "skewed rr": skewed(False),
     "prr": mechanism("PRR", lengths=(0, 0.5, 0.343)),
@@ -153,7 +153,7 @@ def test_what_a_planar_arm_cannot_do(prr: str) -> None:
     two = PlanarInverse(rd.load_robot(ARMS["rr"]), "tool")
     other = Kinematics(rd.load_robot(ARMS["rr"]), compiled=False).pose("tool", [0.3, 0.8])
     assert len(two.solve_pose(other).solutions) == 1  # the orientation picks one of the two
-    other[:3, :3] = other[:3, :3] @ Pose.from_xyz_rpy((0, 0, 0), (0, 0.1, 0)).rotation
+    other[:3, :3] = other[:3, :3] @ Pose.from_xyz_rpy((0, 0, 0), (0.1, 0, 0)).rotation
     assert "not with this orientation" in two.solve_pose(other).reason
 
 

@@ -423,6 +423,7 @@ def test_a_skeleton_stands_in_for_a_body_that_is_not_drawn_and_for_no_other(bare
     browser = Browser(rd.load_robot(text), "127.0.0.1", free_port())
     try:
         assert browser.at_first == (frozenset({"skeleton"}) if bare else frozenset())
+        ghosts = set()
         for away in (0.3, 0.0):  # a ghost stands where the arm should be, if that is elsewhere
             browser.show(Q + away, QD, None, Q + away, frozenset({"reference"}))
             there = {link: np.array(frame.position) for link, frame in browser._arm._frames.items()}
@@ -430,6 +431,8 @@ def test_a_skeleton_stands_in_for_a_body_that_is_not_drawn_and_for_no_other(bare
             assert browser._ghost._top.visible == (away > 0.0)
             for link, frame in browser._ghost._frames.items() if away else ():
                 assert_allclose(frame.position, there[link])
+            ghosts.add(browser._ghost)
+        assert len(ghosts) == 1  # made once, not in every picture
     finally:
         browser.stop()
 

@@ -153,8 +153,7 @@ class Plant(PlantBase):
     ) -> None:
         """
         Args:
-            dynamics: the equations of motion, without dry friction, as of :class:`PlantBase`; the constructor calls
-                them once, so that they are compiled then.
+            dynamics: the equations of motion, without dry friction, as of :class:`PlantBase`.
             settings: the step of the integration; the default if None.
             effort_limit: (n,) in [N·m] or [N], inf where there is none; the URDF's if None.
             q0: initial position (n,) in [rad] or [m]; the nearest to zero within the position limits if None.
@@ -192,8 +191,6 @@ class Plant(PlantBase):
         arguments = ctypes.c_void_p(self.frame.ctypes.data), ctypes.c_double(dt), self._callback
         self.library.plant_create(self.address, *arguments)
         self.reset()
-        rest = np.zeros(n)
-        dynamics.forward(rest, rest, dynamics.inverse(rest, rest, dynamics.mass_matrix(rest) @ rest))
 
     def _model_parameters(self) -> Array:
         model = compiled_model(self.dynamics)
