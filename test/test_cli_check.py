@@ -168,19 +168,45 @@ def test_a_mistake_is_found(report, name):
         assert element.split("'")[1] in said or "six" in said
 
 
-@pytest.mark.parametrize(("z", "is_found"), [("-0.058", False), ("-0.061", True)])
-def test_a_centre_of_mass_may_be_a_little_outside(report, z, is_found):
-    """By 5 mm and a tenth of the diagonal, which is 0.544 m: shapes of 0.07, 0.07 and 0.535 m from z = 0."""
-    _, found = report(changed(edited(ARM_COM, "0.25", z)))
-    assert any("outside the link" in each["text"] for each in found["findings"]) == is_found
+BY_JOINTS = ('<box size="0.05 0.04 0.5"/>', '<mesh filename="arm.stl"/>')
+LIGHT = ('izz="0.0003"', 'izz="0.0001"')
+HIGH, ASIDE = edited(ARM_COM, "0.25", "0.2"), edited(ARM_COM, "0 0 0.25", "0.03 0 0.167")
+
+BOUNDS = {
+    "outside the link": (-0.058, -0.061, edited(ARM_COM, "0.25", "{}")),
+    "outside the link, by its joints": (-0.64, -0.65, edited(ARM_COM, "0.25", "{}"), BY_JOINTS),
+    "mm outside the link: is it in mm": (-54, -55, edited(ARM_COM, "0.25", "{}")),
+    "heavier than any metal": (78, 79, ('<mass value="1"/>', '<mass value="{}"/>')),
+    "lighter than foam": (0.0053, 0.0052, ('<mass value="1"/>', '<mass value="{}"/>')),
+    "is that in g?, by its joints": (999, 1001, ('<mass value="1"/>', '<mass value="{}"/>'), BY_JOINTS),
+    "looks as if taken about": (0.0793, 0.0799, edited(ARM, "0.020833333333333332", "{}")),
+    "looks as if taken about the joint": (0.0947, 0.0941, edited(ARM, "0.020833333333333332", "{}")),
+    "as if taken about the joint": (0.0611, 0.0619, edited(ARM, "0.020833333333333332", "{}"), HIGH),
+    "reaches only": (0.139, 0.142, edited(ARM, "0.020833333333333332", "{}"), ASIDE),
+    "reaches only, by its joints": (0.92, 0.94, edited(ARM, "0.020833333333333332", "{}"), BY_JOINTS),
+    "is it in g·m²": (63, 61, edited(ARM, "0.020833333333333332", "{}")),
+    "too small": (2.2e-4, 2.1e-4, edited(ARM, "0.020833333333333332", "{}"), LIGHT),
+    "is that in mm?": (9.9, 10.1, ('<origin xyz="0 0 0.5"/>\n    <axis', '<origin xyz="0 0 {}"/>\n    <axis')),
+    "are they in mm?": (9.9, 10.1, edited(LIFT, "2.1", "{}")),
+    "are they in degrees?": (12.5, 12.6, edited(SHOULDER, '"2"', '"{}"')),
+    "in degrees per second": (99, 101, edited(SHOULDER, "12", "{}")),
+    "its axis has the length": (1.0009, 1.0011, ('<axis xyz="0 1 0"/>', '<axis xyz="0 {} 0"/>')),
+    "of its effort limit": (51, 50, edited(SHOULDER, "96", "{}")),
+}
+"""What is said → the last number that is taken and the first that is not, and the changes that put it into the arm.
+
+The arm's shapes have the diagonal D = 0.544 m and a volume of 2.6 litres, its mass is 1 kg, and its inertia 2 I + Izz
+puts the mass k² = I + Izz / 2 from its centre at z; a solid box has k² = D²/12. Its load on the shoulder is 40 N·m.
+"""
 
 
-@pytest.mark.parametrize(("moment", "is_found"), [("50", True), ("98", False)])
-def test_a_unit_is_suggested_near_its_power_of_ten(report, moment, is_found):
-    """A solid box of the arm's mass has some 0.025 kg m²: 10^3.3 times that may be in g·m², 10^3.6 times may not."""
-    _, found = report(changed(edited(ARM, "0.020833333333333332", moment)))
-    (said,) = [each["text"] for each in found["findings"] if "reaches only" in each["text"]]
-    assert ("is it in g·m²" in said) == is_found
+@pytest.mark.parametrize("said", BOUNDS)
+def test_a_suspicion_begins_at_its_bound(report, said):
+    *values, (old, new), others = *BOUNDS[said][:3], BOUNDS[said][3:]
+    for value, is_found in zip(values, (False, True), strict=True):
+        _, found = report(changed((old, new.replace("{}", str(value))), *others))
+        texts = [each["text"] for each in found["findings"]]
+        assert any(said.removesuffix(", by its joints") in text for text in texts) == is_found, texts
 
 
 def test_links_in_a_circle_are_found(check):

@@ -150,7 +150,8 @@ def test_names_of_arms(monkeypatch: pytest.MonkeyPatch, arm: Path) -> None:
     with pytest.raises(RobotDescriptionError, match=r"no arm of this package \(pr, prr, r, rr, two_link\)"):
         load_robot("leg")
     family, member = ModuleType("robot_descriptions"), ModuleType("robot_descriptions.my_description")
-    family.__path__ = []
+    family.__path__ = [str(arm.parent)]
+    (arm.parent / "far_description.py").write_text("raise OSError('no network')")
     family.__spec__ = rd.__spec__
     member.URDF_PATH = str(Path(__file__).parents[1] / "urdf" / "rr.urdf")
     monkeypatch.setitem(sys.modules, "robot_descriptions", family)
@@ -158,6 +159,8 @@ def test_names_of_arms(monkeypatch: pytest.MonkeyPatch, arm: Path) -> None:
     assert load_robot("my_description").n == 2
     with pytest.raises(RobotDescriptionError, match="none of the package robot_descriptions"):
         load_robot("your_description")
+    with pytest.raises(RobotDescriptionError, match="far_description: robot_descriptions cannot get it: no network"):
+        load_robot("far_description")
     del member.URDF_PATH
     member.XACRO_PATH, member.XACRO_ARGS = str(arm), {"side": "middle"}
     assert load_robot("my_description").joint_names == ("middle_wrist",)
