@@ -133,6 +133,7 @@ def test_every_step(arm: str, numbers: bool) -> None:
     q, qd, qdd = np.random.default_rng(5).uniform(-1.5, 1.5, (3, n))
     at = state(document, q, qd, qdd)
     assert [section.name for section in document.sections] == list(STEPS[:-1])
+    assert all(value > 0.0 for name, value in at.items() if re.fullmatch(r"l_\{c?\d+\}", name))  # without an axis
     steps = {step: results(document, step, at) for step in STEPS[1:-1]}
     truth = Truth(plugin, q, qd)
     tree = zip(labels(build_tree(robot)), truth.bodies, strict=True)

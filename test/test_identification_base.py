@@ -20,6 +20,7 @@ from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.identification.estimation import base_parameters as module
 from robodyn_ros.identification.estimation.base_parameters import parameter_names, parameter_units
 from robodyn_ros.identification.estimation.identify import _listed
+from robodyn_ros.identification.estimation.regression_model import arm_length
 
 GRAVITY = (0.0, 0.0, -9.81)
 
@@ -47,6 +48,15 @@ def test_long_lists_of_names_are_cut():
     assert _listed("abcd") == "a, b, c, d"
     assert _listed("abcde") == "a, b, c, d and 1 more"
     assert _listed("abcdef") == "a, b, c, d and 2 more"
+
+
+@pytest.mark.parametrize(
+    ("length", "centres", "size"), [(0.7, (0.2, 0.3), 0.7), (0.2, (0.9, 0.1), 0.9), (0.0, (0.0, 0.0), 1.0)]
+)
+def test_the_size_of_an_arm_is_not_that_of_its_pedestal(length, centres, size):
+    text = mechanism("RR", lengths=(length, 0.4), coms=centres)
+    pedestal = 'link1"/><origin xyz="0.0 0.0 0.0"', 'link1"/><origin xyz="0.0 0.0 3.0"'
+    assert arm_length(rd.load_robot(text.replace(*pedestal, 1))) == pytest.approx(size)
 
 
 @pytest.mark.parametrize(
