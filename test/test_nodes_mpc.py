@@ -15,6 +15,7 @@ def reported(message):
 
 
 def test_follows_a_trajectory_and_says_when_it_could_not_solve(graph, prr):
+    """After a switch to it from a law in the loop's thread, where the law and the thread would wait for each other."""
     from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 
     # What is compiled for the law is in the cache before anybody waits for it.
@@ -22,8 +23,16 @@ def test_follows_a_trajectory_and_says_when_it_could_not_solve(graph, prr):
     wiring = ("-r", "joint_commands:=controller/joint_commands")
     common = {"robot_description": prr}
     graph.start("simulator", *wiring, initial_position=START, lockstep=True, **common)
-    graph.start("controller", controller="mpc", use_sim_time=True, **{"mpc.budget": 60.0}, **common)
+    graph.start("controller", use_sim_time=True, **{"mpc.budget": 60.0}, **common)
     diagnostics = graph.listen(DiagnosticArray, "/diagnostics", 1000)
+
+    def runs(law, realtime):
+        values = graph.diagnostics("controller")
+        return values.get("controller") == law and values["realtime"].startswith(realtime)
+
+    graph.wait(lambda: runs("computed_torque", "on"), "the thread of the loop")
+    graph.set("controller", controller="mpc")
+    graph.wait(lambda: runs("mpc", "off: the law MPC runs as Python"), "a loop outside of its thread")
     follows_a_trajectory(graph)
     values = reported([m for m in diagnostics if "controller" in m.status[0].name][-1])
     assert float(values["mpc solutions used"]) > 100
@@ -39,3 +48,5 @@ def test_follows_a_trajectory_and_says_when_it_could_not_solve(graph, prr):
             reported(m)["mpc solutions too late, computed torque instead"]) > 0 for m in new)  # fmt: skip
 
     graph.wait(complains, "a complaint")
+    graph.set("controller", controller="computed_torque")
+    graph.wait(lambda: runs("computed_torque", "on"), "the loop in its thread again")

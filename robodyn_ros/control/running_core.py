@@ -91,6 +91,10 @@ class RunningCore(Uncopied):
         """The control step as compiled code; None while the law runs as Python."""
         return self._step if isinstance(self._step, CompiledStep) else None
 
+    def runs_as_python(self, settings: LoopSettings) -> bool:
+        """Whether the law would run as Python with these settings."""
+        return isinstance(make_step(settings, self._ahead), StepInPython)
+
     def memory(self) -> Any:
         """The struct ``State`` of the core; while another object runs the periods, a copy made between two periods."""
         if self.requester is None:

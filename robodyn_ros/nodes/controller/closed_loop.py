@@ -30,6 +30,7 @@ from sensor_msgs.msg import JointState
 from robodyn_ros.control.drives import MitSettings, Transmission
 from robodyn_ros.control.laws.base import Controller
 from robodyn_ros.control.loop import ControlLoop
+from robodyn_ros.control.loop_settings import LoopSettings
 from robodyn_ros.control.step import Command
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.nodes.common.client_library import NEWEST, PARTS, set_period, steady_timer
@@ -168,6 +169,19 @@ class ClosedLoop:
             NotReadyError: no state has come yet.
         """
         self.control.hold(self._periods.now() / NANO)
+
+    def apply(self, settings: LoopSettings) -> None:
+        """Use other settings, as :meth:`.ControlLoop.apply`. The thread ends before a law that runs as Python, for it
+        would wait for the requests of that law; it begins again after such a law.
+        """
+        changes = self.control.runs_as_python(settings) != (self.control.compiled_step is None)
+        if changes:
+            self._end()
+        try:
+            self.control.apply(settings)
+        finally:
+            if changes:
+                self._begin()
 
     @property
     def _answers(self) -> bool:

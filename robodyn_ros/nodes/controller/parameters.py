@@ -189,7 +189,7 @@ class Switching:
             before = {name: getattr(dynamics.parameters, name) for name in model}
             try:
                 dynamics.configure(**model)
-                self._loop.control.apply(settings)
+                self._loop.apply(settings)
             except Exception:
                 dynamics.configure(**before)
                 raise
@@ -253,7 +253,7 @@ class Switching:
             names, model = task.result()
             parameters = NodeParameters(self._node)
             model.configure(**model_parameters(parameters, self._loop.robot))
-            self._loop.control.apply(with_streams(make_loop_settings(parameters, model, names[1]), parameters))
+            self._loop.apply(with_streams(make_loop_settings(parameters, model, names[1]), parameters))
         except Exception as problem:  # of a plugin
             self._faults.counts[FAULT] += 1
             self._node.get_logger().error(f"{FAULT}: {raised(problem)}; the law and the model stay as they are")
