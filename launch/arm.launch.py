@@ -109,7 +109,7 @@ def graph(context: LaunchContext) -> list[Any]:
     beside = {package: IfCondition(LaunchConfiguration(argument)) for package, argument in BESIDE.items()}
     for package, condition in beside.items():
         if condition.evaluate(context):
-            need_package(package, BESIDE[package])
+            need_package(package, f"{BESIDE[package]}:=false")
     files = partial(parameter_files, given["robot"], given["config"], share, namespace=given["namespace"])
     time = {"use_sim_time": ParameterValue(LaunchConfiguration("use_sim_time"), value_type=bool)}
     description = {"robot_description": ParameterValue(urdf, value_type=str)}
@@ -124,7 +124,7 @@ def graph(context: LaunchContext) -> list[Any]:
                 "ros2_control: the file names nodes without a namespace; start a controller_manager in yours, and "
                 "give its topic, commands:=forward_effort_controller/commands"
             )
-        need_package("controller_manager", "ros2_control", "")
+        need_package("controller_manager", "do not give ros2_control")
         file = given["ros2_control"]
         found = read_controller_manager(Path(file))
         if joints and set(joints["joints"]) != set(found.joints):

@@ -26,6 +26,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
+from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.nodes.common.launching import SWITCH, Argument, declared, parameter_files, parameters_of, read_urdf
 from robodyn_ros.nodes.teleoperator import COUPLED
 from robodyn_ros.plugins import available
@@ -55,8 +56,12 @@ def generate_launch_description() -> LaunchDescription:
 
 def graph(context: LaunchContext) -> list[Any]:
     """Return both arms, and a teleoperator beside each, for the values of the arguments."""
-    share = Path(get_package_share_directory("robodyn_ros"))
     given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
+    if given["leader"].strip("/") == given["follower"].strip("/"):
+        raise ConfigurationError(
+            f"follower: {given['follower']} is the namespace of the leader, too; each arm needs one"
+        )
+    share = Path(get_package_share_directory("robodyn_ros"))
     simulated = given["simulated"].lower() in ("true", "1")
     file = str(share / "launch" / ("sim.launch.py" if simulated else "arm.launch.py"))
     states = context.launch_configurations.get("joint_states", "joint_states")  # of arm.launch.py, not declared yet

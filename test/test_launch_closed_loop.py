@@ -229,6 +229,32 @@ def test_nothing_is_started_if_a_package_is_missing(monkeypatch, argument):
         launched("arm.launch.py", **(ONLY_OURS | {argument: "true"}))
 
 
+@pytest.mark.parametrize(
+    ("name", "arguments", "said"),
+    [
+        (
+            "arm.launch.py",
+            {"ros2_control": "controllers.yaml"},
+            "controller_manager is not .*out: do not give ros2_control$",  # ros2 launch takes no empty value
+        ),
+        (
+            "teleoperation.launch.py",
+            {"leader": "left", "follower": "/left"},
+            "follower: /left is .* each arm needs one",
+        ),
+    ],
+)
+def test_what_cannot_be_started_is_refused(name, arguments, said, monkeypatch, tmp_path, without_launch):
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path))  # no package is installed
+    monkeypatch.setattr("ament_index_python.packages.get_package_share_directory", lambda package: HERE.parent)
+    declared = runpy.run_path(str(LAUNCH / name))["ARGUMENTS"]
+    given = {key: default for key, (default, *_) in declared.items()} | arguments
+    without_launch.LaunchConfiguration = lambda key: SimpleNamespace(perform=lambda _: given[key])
+    without_launch.IfCondition().evaluate.return_value = False  # nothing of other packages
+    with pytest.raises(ConfigurationError, match=said):
+        runpy.run_path(str(LAUNCH / name))["graph"](None)
+
+
 def test_a_controller_manager_is_not_started_where_it_would_read_nothing():
     """Its file names nodes without a namespace, and ROS reads it; the efforts would go to a topic of nobody."""
     need("launch", "launch_ros")

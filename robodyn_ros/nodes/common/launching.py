@@ -145,15 +145,14 @@ def in_namespace(namespace: str, nodes: list[Any]) -> list[Any]:
     return [GroupAction([PushRosNamespace(namespace), *own, *nodes])]
 
 
-def need_package(package: str, argument: str, without: str = "false") -> None:
+def need_package(package: str, without: str) -> None:
     """Check that a package is installed before anything is started.
 
     launch looks for it only when its node is due, and would not end the nodes it has started, such as a controller.
 
     Args:
         package: its name.
-        argument: the launch argument that leaves it out.
-        without: its value for that.
+        without: what leaves it out, a launch argument with its value.
 
     Raises:
         ConfigurationError: it is not installed.
@@ -161,9 +160,7 @@ def need_package(package: str, argument: str, without: str = "false") -> None:
     try:
         get_package_prefix(package)
     except PackageNotFoundError as cause:
-        raise ConfigurationError(
-            f"{package} is not installed; install it, or leave it out: {argument}:={without}"
-        ) from cause
+        raise ConfigurationError(f"{package} is not installed; install it, or leave it out: {without}") from cause
 
 
 def root_link(urdf: str) -> str:
