@@ -83,6 +83,15 @@ def test_what_is_no_parameter_file_is_refused(tmp_path, text):
         read_parameters(Path(tmp_path / "none.yaml"), "simulator")
 
 
+def test_a_section_with_a_misspelt_name_is_refused_where_no_other_is_for_the_node(file):
+    file.write_text(FILE.replace("/controller:", "controllers:"))
+    with pytest.raises(InputError, match=r"parameters\.yaml is for a node 'controllers' \(is it 'controller'\?\)"):
+        read_parameters(file, "controller")
+    assert read_parameters(file, "conductor") == {"seed": 1, "state_rate": 100.0}
+    file.write_text(f"{FILE}controllers: {{ros__parameters: {{seed: 3}}}}")  # of a node of another package
+    assert read_parameters(file, "controller")["seed"] == 1
+
+
 def test_parameters_of_the_command_line():
     assert parse_parameter("seed:=3") == ("seed", 3)
     assert parse_parameter("simulator:gravity:=[0, 0, -9.8]") == ("simulator:gravity", [0, 0, -9.8])

@@ -18,7 +18,7 @@ from math import isnan, nan
 from pathlib import Path
 from typing import Any, TypeVar
 
-from robodyn_ros.errors import ConfigurationError, InputError, Place, RobodynError
+from robodyn_ros.errors import ConfigurationError, InputError, Place, RobodynError, is_it
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.reduction import chosen_joints
 from robodyn_ros.settings import of_parameter, parameter_name
@@ -278,7 +278,7 @@ def read_parameters(path: Path, node: str, namespace: str = "", *, named: bool =
         named: only what the file gives in sections that name the node, not in those for any node.
 
     Raises:
-        InputError: the file cannot be read, or is no parameter file.
+        InputError: the file cannot be read, is no parameter file, or has the node's name misspelt.
     """
     from robodyn_ros.files import YamlError, compose, construct, read_text
 
@@ -287,8 +287,12 @@ def read_parameters(path: Path, node: str, namespace: str = "", *, named: bool =
         content = construct(tree)
     except YamlError as cause:
         raise InputError("parameter file", f"{path} cannot be read: {cause}", path) from cause
-    if not list(_sections(content, "")):
+    nodes = [key.rpartition("/")[2] for key, _ in _sections(content, "")]
+    if not nodes:
         raise InputError("parameter file", f"{path} has no {PARAMETERS!r}", path)
+    for other in nodes if node not in nodes else ():
+        if is_it(other, [node]):
+            raise InputError("parameter file", f"{path} is for a node {other!r}{is_it(other, [node])}", path)
     names, others = ({each, f"{namespace.strip('/')}/{each}".strip("/")} for each in (node, "any other"))
     own, lines = (
         {
