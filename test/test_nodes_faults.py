@@ -371,7 +371,7 @@ def test_parameters_that_are_not_numbers(rig):
         "adaptive__unknown": "all",  # of a law that is not at work
         "adaptive__rate": math.nan,
         "cartesian_impedance__stiffness": [500.0] * 5,
-        "hand_guiding__upper": [0.0, math.nan, 0.0],
+        "hand_guiding__walls": [-1.0, math.nan, -1.0, 1.0, 1.0, 1.0],
         "stream__speed": [0.5, -2.0],
         "task__reach": [0.1, 1e3],
     }.items():

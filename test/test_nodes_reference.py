@@ -148,6 +148,7 @@ def test_bad_values_are_refused_with_the_reason_and_good_ones_count_at_once(grap
         result = graph.set("controller", **change)[0]
         assert not result.successful
         assert result.reason
+    assert f"(is it {frequency.replace('__', '.')!r}?)" in graph.set("controller", gains__sholder__freq=1.0)[0].reason
     feedback = graph.listen(JointState, "controller/efforts/feedback", 10)
     publisher = graph.talk(JointState, "joint_states")
     moving = JointState(name=["elevator", "shoulder", "wrist"], position=[0.0] * 3, velocity=[0.0, 0.01, 0.0])

@@ -15,7 +15,7 @@ from dataclasses import Field, fields
 from typing import Any, TypeVar
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
-from rclpy.exceptions import ParameterException, ParameterUninitializedException
+from rclpy.exceptions import ParameterException, ParameterNotDeclaredException, ParameterUninitializedException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
@@ -100,12 +100,16 @@ def _declarations(node: Node) -> _Declarations:
     found: _Declarations | None = getattr(node, "_robodyn_declarations", None)
     if found is None:
         found = made = node._robodyn_declarations = _Declarations()
-        forms = made.forms
-        node.add_pre_set_parameters_callback(
-            lambda changes: [forms[one.name](one) if one.name in forms else one for one in changes]
-        )
+        node.add_pre_set_parameters_callback(lambda changes: [_taken(node, made, one) for one in changes])
         node.add_on_set_parameters_callback(lambda changes: _checked(changes, made.checked))
     return found
+
+
+def _taken(node: Node, declared: _Declarations, change: Parameter) -> Parameter:
+    """A change in the parameter's own form; rclpy's refusal of an unknown name does not say the name."""
+    if not node.has_parameter(change.name):
+        raise ParameterNotDeclaredException(f"{change.name!r}{is_it(change.name, declared.made)}")
+    return declared.forms.get(change.name, lambda same: same)(change)
 
 
 def begin_arm(node: Node) -> None:
