@@ -19,7 +19,7 @@ from fault_cell import ARMS, START, Arm, Cell, Each, Sensing, Setup, Swing, arm_
 from robodyn_ros.control import Reference
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.kinematics.forward import Kinematics
-from robodyn_ros.simulation.plant.mismatch import last_link
+from robodyn_ros.robot.robot import tip
 
 NEAR = 0.3
 """Greatest distance of the twin from its reference [rad] or [m]."""
@@ -156,7 +156,7 @@ def _activity(arm: Arm, name: str, start: Any, random: np.random.Generator) -> t
 
 def _push(arm: Arm, start: Any, random: np.random.Generator) -> Each:
     """A push of 3 to 40 N at the last link, ramped and held; less where that is a third of what a drive gives."""
-    link, direction = last_link(arm.robot), random.standard_normal(3)
+    link, direction = tip(arm.robot), random.standard_normal(3)
     direction /= np.linalg.norm(direction)
     jacobian = Kinematics(arm.robot, compiled=False).jacobian(link, start, "body")[:3]
     load = float((np.abs(jacobian.T @ direction) / arm.robot.effort_limit).max())
