@@ -428,7 +428,7 @@ def unknown(arm: Arm, random: np.random.Generator, masses: float, friction: floa
         random: draws it.
         masses: greatest relative error of masses and inertias [-].
         friction: greatest friction, as part of the effort limits [-].
-        payload: greatest mass at the last link [kg]; no more than the drives carry.
+        payload: greatest mass at the default tool [kg]; no more than the drives carry.
     """
     robot = arm.robot
     dry = friction * random.uniform(0.0, 1.0, robot.n) * robot.effort_limit
