@@ -11,8 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from arms import mechanism
-from numpy.testing import assert_allclose
 from PIL import Image
 
 import robodyn_ros as rd
@@ -184,23 +182,6 @@ def comparison_of(*runs):
 
     steps, ways = ({name: made(error[index](t)) for name, error in runs} for index in (0, 1))
     return tuple(motions), (steps, ways)
-
-
-@pytest.mark.parametrize(("limit", "is_drawn"), [(2.9, True), (3.1, False)])
-def test_the_picture_shows_every_law(tmp_path, limit, is_drawn):
-    """The steps' responses, and the errors and efforts of the trajectories, which here reach 1 N·m; a limit is drawn
-    if they come within a third of it."""
-    text = mechanism("R").replace('effort="150.0"', f'effort="{limit}"')
-    shapes = [(lambda t: np.cos(t), lambda t: np.exp(-t)), (lambda t: np.sin(t), lambda t: 0.3 * np.exp(-20.0 * t))]
-    motions, runs = comparison_of(*zip(("mine", "other"), shapes, strict=True))
-    grid = LawComparison(rd.load_robot(text), "an arm", motions, runs).plot(tmp_path / "laws.svg")
-    t = np.linspace(0.0, 4.0, 4001)
-    response, error, effort = ([line.get_ydata() for line in axes.lines] for axes in grid[0])
-    steps, ways = zip(*[[of(t) for of in shape] for shape in shapes], strict=True)
-    assert_allclose(response, [*(1.0 - step for step in steps), np.ones(4001)], atol=1e-12)
-    assert_allclose(error, np.maximum(1e3 * np.array(ways)[:, ::4], 1e-3), atol=1e-12)  # [mrad]
-    assert_allclose(effort[:2], ways, atol=1e-12)
-    assert [values[0] for values in effort[2:]] == [limit] * is_drawn
 
 
 def test_the_verdict_looks_at_settling_too():
