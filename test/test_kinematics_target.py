@@ -62,6 +62,8 @@ def test_refusals_of_a_planar_arm(prr: str) -> None:
         with pytest.raises(UnreachableError, match="target of 'tool'") as refused:
             target.goal(pose @ se3.exp(moved), q)
         assert message in refused.value.reason
+    with pytest.raises(UnreachableError, match=r"limits, at \[-0\.05 -?0\. +-?0\. +\]"):  # without a rest of 1e-17
+        target.goal(kinematics.pose("tool", [-0.05, 0, 0]), q)
     close = target.goal(pose @ se3.exp([0, 0.005, 0, 0.01, 0, 0]), q)  # within the slack: as near as the plane allows
     assert_allclose((close.position_error, close.rotation_error), (0.005, 0.01), rtol=1e-3)
     with pytest.raises(InputError, match="q"):
