@@ -255,7 +255,8 @@ def test_the_state_of_the_controller_and_the_reference_at_a_time(monkeypatch):
 
     def message(**fields):
         points = {name: JointTrajectoryPoint() for name in ("reference", "feedback", "error", "output")}
-        return SimpleNamespace(header=SimpleNamespace(stamp=None), **points, **fields)
+        header = SimpleNamespace(stamp=None)
+        return SimpleNamespace(header=header, **points, **fields, speed_scaling_factor=0.0)
 
     for name, kind in (("msg", "JointTrajectoryControllerState"), ("srv", "QueryTrajectoryState")):
         part = ModuleType(f"control_msgs.{name}")
@@ -292,7 +293,10 @@ def test_the_state_of_the_controller_and_the_reference_at_a_time(monkeypatch):
     monkeypatch.setattr(module, "perf_counter", lambda: clock[0])
     for clock[0] in (5.0, 5.0 + 0.9 * module.STATE_PERIOD, 5.0 + 1.1 * module.STATE_PERIOD):
         listeners[0]("stamp", command)
-    assert len(sent) == 2  # the second was too soon for another
+        inner.scale_speed(0.5)
+    inner.scale_speed(1.0)
+    # The second was too soon for another.
+    assert [message.speed_scaling_factor for message in sent] == [1.0, 0.5]
     said = sent[0]
     assert said.joint_names == list(robot.joint_names)
     np.testing.assert_allclose(said.reference.positions, command.reference.q)

@@ -239,6 +239,11 @@ class ReferenceManager(RunningCore):
         distance, angle = map(float, tool.away)
         return ToolStream(state, distance, angle, float(tool.delay), runs)
 
+    @property
+    def speed(self) -> float:
+        """Ratio of speed at which trajectories are followed: ``speed_scaling`` times that of :meth:`scale_speed`."""
+        return float(self.core.state.references.speed)
+
     def scale_speed(self, ratio: float) -> None:
         """Follow trajectories at a ratio of their speed, multiplied by ``speed_scaling``, from now on.
 

@@ -133,7 +133,7 @@ class ControllerState:
         kind: Any = import_module("control_msgs.msg").JointTrajectoryControllerState
         self._message = kind(joint_names=list(loop.robot.joint_names))
         self._publisher: Any = node.create_lifecycle_publisher(kind, "~/controller_state", RELIABLE)
-        self._due, self._is_wanted = 0.0, False
+        self._loop, self._due, self._is_wanted = loop, 0.0, False
         loop.onlookers.append(self._on_command)
 
     def _on_command(self, stamp: Time, command: Command) -> bool:
@@ -147,6 +147,8 @@ class ControllerState:
             message.header.stamp = stamp
             fill(command, message.reference, message.feedback, message.error)
             message.output.effort = command.effort.tolist()
+            if hasattr(message, "speed_scaling_factor"):  # control_msgs has it from 5.3 on
+                message.speed_scaling_factor = self._loop.control.speed
             self._publisher.publish(message)
         return self._is_wanted
 
