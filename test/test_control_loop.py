@@ -272,6 +272,8 @@ def test_the_rest_of_a_trajectory_that_began_in_the_past():
         arm.loop.follow(rest_to_rest([Q], [0.0]))
     with pytest.raises(InputError, match="t_start"):
         arm.loop.follow(rest_to_rest([Q], [1.0]), np.nan)
+    with pytest.raises(InputError, match=r"begins in 1\.79e\+09 s: its stamp is of another clock \(use_sim_time\)"):
+        arm.loop.follow(rest_to_rest([Q], [1.0]), arm.t + 1.79e9)
     np.testing.assert_allclose(arm.state().reference.q, GOAL, rtol=1e-9)
 
 

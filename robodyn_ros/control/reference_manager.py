@@ -37,6 +37,8 @@ from robodyn_ros.robot.pose import Array
 OVERLOAD_SAMPLES = 21
 """Samples of a trajectory at which gravity and friction are compared with the effort limits before it is followed."""
 
+LONGEST_WAIT = 3600.0  #: Longest time until a trajectory may begin [s].
+
 ToolTarget = Literal["pose", "twist", "wrench"]  #: Kinds of targets that may be streamed to the tool.
 
 TOOL_STATES = ("follows", "unreachable", "detour")
@@ -110,8 +112,8 @@ class ReferenceManager(RunningCore):
 
         Raises:
             NotReadyError: no state has come yet, a fault is active, or the law follows no reference.
-            InputError: unknown, repeated or too few names; a trajectory that is over; a start that is not finite; an
-                end in motion.
+            InputError: unknown, repeated or too few names; a trajectory that is over; a start that is not finite, or in
+                more than an hour; an end in motion.
             LimitError: the trajectory leaves the position limits, or is too fast, at a point or between two; or it
                 has efforts beyond the limits.
         """
@@ -133,8 +135,11 @@ class ReferenceManager(RunningCore):
         start = None if t_start is None else float(finite_array("t_start", t_start, ()))
         check_position_limits("trajectory", self.robot, trajectory.positions, columns)
         settings = self.core_settings
+        now = float(self.core.state.time)  # without a snapshot, which the thread of the node reads
+        if start is not None and LONGEST_WAIT < start - now < np.inf:
+            problem = f"begins in {start - now:.3g} s: its stamp is of another clock (use_sim_time)"
+            raise InputError("trajectory", problem, start)
         try:
-            now = float(self.core.state.time)  # without a snapshot, which the thread of the node reads
             return PreparedTrajectory(self.core, settings.record.address, trajectory, columns, start, now)
         except Refused as refused:
             raise refused.error("trajectory", self.robot) from None
