@@ -218,6 +218,14 @@ def test_a_port_that_is_none_is_refused(port):
         check_free("127.0.0.1", port)
 
 
+def test_a_port_that_another_viewer_takes_in_the_meantime_is_refused(monkeypatch, prr):
+    monkeypatch.setattr("robodyn_ros.view.browser.check_free", lambda host, port: None)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ConfigurationError, match=f"cannot listen at 127.0.0.1:{port}: it is taken"):
+            Browser(rd.load_robot(prr), "127.0.0.1", port)
+
+
 def test_each_start_has_a_token_of_its_own():
     tokens = {Gate("127.0.0.1", 8080).token for _ in range(100)}
     assert len(tokens) == 100

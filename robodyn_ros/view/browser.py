@@ -199,8 +199,11 @@ class Browser:
         self.overlay = Overlay(robot, tip)
         gate = Gate(host, port, robot.name)
         self.url = gate.url
-        with gate.installed(), redirect_stdout(StringIO()):  # it would print a banner, verbose or not
+        with gate.installed() as ports, redirect_stdout(StringIO()):  # it would print a banner, verbose or not
             self.server = viser.ViserServer(host=host, port=port, label=robot.name, verbose=False)
+        if ports[-1] != port:  # a viewer that was started together with this one was faster
+            self.server.stop()
+            raise ConfigurationError(f"cannot listen at {host}:{port}: it is taken; choose another port")
         scene, size = self.server.scene, self.overlay.size
         # The button shares the scene by a server elsewhere.
         self.server.gui.configure_theme(show_logo=False, show_share_button=False)

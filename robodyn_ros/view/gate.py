@@ -166,8 +166,8 @@ class Gate:
         return address.is_loopback or is_exposed(self._host)
 
     @contextmanager
-    def installed(self) -> Iterator[None]:
-        """In this context, a new server of viser has this gate.
+    def installed(self) -> Iterator[list[int]]:
+        """In this context, a new server of viser has this gate; yields the ports that it tries, its own last.
 
         Raises:
             ConfigurationError: this version of viser makes its server differently, and would have no gate.
@@ -176,7 +176,7 @@ class Gate:
 
         logging.getLogger("websockets.server").addFilter(_asked_for_something)
         module: Any = websockets.asyncio.server
-        serve, made = module.serve, []
+        serve, made = module.serve, list[int]()
 
         def guarded(handler: Any, host: str, port: int, *, process_request: Any, **options: Any) -> Any:
             made.append(port)
@@ -184,7 +184,7 @@ class Gate:
 
         module.serve = guarded
         try:
-            yield
+            yield made
         finally:
             module.serve = serve
         if not made:
