@@ -10,6 +10,7 @@ friction and payload. The loop has its checks off; the monitor watches beside it
 from importlib.util import find_spec
 from itertools import product
 
+import arms
 import industrial
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from robodyn_ros.dynamics.sensitivity import sensitivity_parameters, sensitivity
 from robodyn_ros.engine import Kernel
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.plugins import load
+from robodyn_ros.robot.description import UrdfEditor
 from robodyn_ros.robot.robot import tip
 from robodyn_ros.simulation import FrictionSettings, PlantSettings, create_plant
 from robodyn_ros.simulation.plant.mismatch import Mismatch
@@ -184,6 +186,59 @@ def test_white_noise_of_velocities_adds_up_no_further_than_the_derivation_says()
     likely = np.log(count) * sigma * unit * dt / 2.0
     assert (most < 1.2 * likely).all()
     assert (most > 0.2 * likely).all()
+
+
+FRICTION_ONLY = {"model_error": 0.0, "unknown_payload": 0.0, "push_force": 0.0}
+"""Settings with which nothing but friction, and noise, explains an effort."""
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+@pytest.mark.parametrize("sigma", [0.02, 0.05])
+def test_noise_of_velocities_does_not_hide_that_friction_holds_a_joint(sigma, side):
+    """In the sum noise of efforts does not add up, and what friction explains of the sum is no less for it."""
+    model, random = rd.create_dynamics("rnea", PRR), np.random.default_rng(4)
+    monitor = ConsistencyMonitor(model, velocity_noise=sigma, **FRICTION_ONLY)
+    unit = np.array([0.1 if joint.position_unit == "m" else 1.0 for joint in PRR.joints])
+    effort = model.gravity(PRR.home) + side * 0.095 * PRR.effort_limit
+    for step in range(5000):
+        velocity = sigma * unit * random.standard_normal(3)
+        assert monitor.update(0.002 * step, PRR.home, velocity, effort) == "TRUSTED", (step, monitor.problem)
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_noise_of_velocities_does_not_hide_that_a_stop_supports_a_joint(side):
+    model, random = rd.create_dynamics("rnea", PRR), np.random.default_rng(4)
+    monitor, q = ConsistencyMonitor(model, **FRICTION_ONLY, unknown_friction=0.0), PRR.home.copy()
+    q[1] = PRR.upper[1] if side > 0.0 else PRR.lower[1]
+    effort = model.gravity(q) + side * 0.2 * PRR.effort_limit * (np.arange(3) == 1)
+    for step in range(5000):
+        velocity = 0.02 * random.standard_normal(3) * (np.arange(3) > 0)
+        assert monitor.update(0.002 * step, q, velocity, effort) == "TRUSTED", (step, monitor.problem)
+
+
+def test_viscous_friction_brakes_a_joint_that_is_as_slow_as_the_noise():
+    damped = UrdfEditor(PRR.urdf)
+    damped.set_dynamics("wrist", "damping", 20.0)
+    robot = rd.load_robot(damped.text())
+    model, q, wrist, slow = rd.create_dynamics("rnea", robot), robot.home, np.eye(3)[2], 0.058
+    monitor = ConsistencyMonitor(model, **FRICTION_ONLY | {"push_force": 1.0})
+    effort = model.inverse(q, slow * wrist, 0.0 * wrist) + (0.095 * robot.effort_limit + 20.0 * slow) * wrist
+    for step in range(1000):
+        verdict = monitor.update(0.002 * step, q + 0.002 * step * slow * wrist, slow * wrist, effort)
+        assert verdict == "TRUSTED", (step, monitor.problem)
+
+
+@pytest.mark.parametrize(("deviations", "verdict"), [(3.5, "TRUSTED"), (4.5, "TRUSTED"), (5.5, "FAULTY")])
+def test_the_direction_of_friction_is_known_once_noise_does_not_explain_the_velocity(deviations, verdict):
+    """Friction holds a light mass against an effort; it seems to move back, at both ends of an interval."""
+    robot = rd.load_robot(arms.slider(mass=1.0))
+    monitor = ConsistencyMonitor(rd.create_dynamics("rnea", robot), **FRICTION_ONLY)
+    still, effort, back = np.zeros(1), 0.095 * robot.effort_limit, np.full(1, -deviations * 0.002)
+    verdicts = [
+        monitor.update(0.01 * step, still, back if step in (200, 201) else still, effort) for step in range(210)
+    ]
+    assert verdicts[:201] == ["TRUSTED"] * 201
+    assert verdicts[201] == verdict
 
 
 def test_the_noise_that_is_measured_is_at_most_the_velocity_limit():

@@ -21,16 +21,18 @@
         h = z √2 position_noise + x σ dt / 2
 
    2. Effort against motion, over intervals of 10 ms. The residual of the generalized momentum is r: the mean of τ over
-      the interval less the effort that the model needs for the motion in it. Friction explains a part of r; the rest is
-      tested against
+      the interval less the effort that the model needs for the motion in it. Friction f explains a part of it; the rest
+      is tested against
 
         b_i = model_error · Σ_b |τ_i of body b| + unknown_payload |J_iᵀ (a - γ)| + push_force |J_i|
               + min(velocity_delay + age, T) |change of τ_i| / T
 
-        S <- shrink(S + r T, b T),      fault: |S| > z √2 σ |M_i| + x (d_i σ)² T / (4 b_i)
+        S <- shrink(S + (r - f) T, b T),      fault: |S| > z √2 σ |M_i| + x (d_i σ)² T / (4 b_i)
 
       Friction acts against the motion. For a joint that moves it is between 0 and the sum of known viscous and Coulomb
-      friction and unknown friction. For a joint at rest it is Coulomb friction of either sign.
+      friction and unknown friction. For a joint whose velocity noise explains, |v| < z σ / √2 for the mean of two, it has
+      either sign. f is the friction that explains as much of S / T + r as possible, not of r: noise cancels in the sum
+      only. A mechanical stop explains the sum likewise.
 
       Noise of velocities makes the momentum noisy but does not add up. Only the noise of d_i v adds up, where d_i is
       the viscous friction. Σ_b |τ_i of body b| is Σ_j |Y_ij| δθ_j of the regressor Y for δθ = model_error · θ. It is a
@@ -246,10 +248,10 @@ static int invert(const double* mass, double* inverse) {
   return 1;
 }
 
-/* The friction that explains as much of an effort as possible; the velocity is 0 for a joint at rest. */
-static double friction_in(const Uncertainty* u, int i, double v, double effort) {
-  const double dry = u->coulomb[i] + u->unknown_friction[i], most = dry + u->viscous[i] * fabs(v);
-  return smaller(greater(effort, v > 0 ? 0 : -most), v < 0 ? 0 : most);
+/* The friction that explains as much of an effort as possible. It acts against the velocity of a joint that moves. */
+static double friction_in(const Uncertainty* u, int i, double v, int moves, double effort) {
+  const double most = u->coulomb[i] + u->unknown_friction[i] + u->viscous[i] * fabs(v);
+  return smaller(greater(effort, moves && v > 0 ? 0 : -most), moves && v < 0 ? 0 : most);
 }
 
 /* Whether a mechanical stop may explain the residual. */
@@ -327,8 +329,9 @@ static int test_efforts(const Settings* s, Consistency* c, double T, double age,
     needed[i] -= u->model_viscous[i] * mean[i] + u->model_coulomb[i] * ((mean[i] > 0) - (mean[i] < 0));
     const double all = c->impulse[i] / T - needed[i];
     if (!c->unconfirmed && !c->any_sudden_stop) c->residual[i] += fmin(T / RESIDUAL_TIME, 1) * (all - c->residual[i]);
-    const double friction = friction_in(u, i, fabs(mean[i]) < MOVES * sigma ? 0 : mean[i], all);
-    const double residual = all - friction;
+    const double sum = c->momentum[i] / T + all;
+    const double friction = friction_in(u, i, mean[i], fabs(mean[i]) >= z * sigma / SQRT2, sum);
+    const double residual = sum - friction;
     const double parts[] = {
       smaller(u->velocity_delay + age, T) * c->effort_change[i] / T, fabs(friction), u->model_error * rows[i],
       u->unknown_payload * rows[N + i], u->push_force * rows[2 * N + i]};
@@ -341,8 +344,7 @@ static int test_efforts(const Settings* s, Consistency* c, double T, double age,
     allowed[i] = size + u->coulomb[i] + u->unknown_friction[i] + u->viscous[i] * fabs(mean[i]);
     const double noise = u->viscous[i] * sigma;
     const double bound = z * SQRT2 * momentum_noise(u, c, mass + i * N) + x * noise * noise * T / (4 * (size + TINY));
-    const double tested = is_at_stop(u, i, q[i], residual) ? 0 : residual;
-    c->momentum[i] = shrunk(c->momentum[i] + tested * T, size * T);
+    c->momentum[i] = is_at_stop(u, i, q[i], residual) ? 0 : shrunk(residual, size) * T;
     test_standing_joint(u, c, i, T, q[i], smaller(fabs(c->begin_v[i]), fabs(qd[i])) >= MOVES * sigma, all,
                    allowed[i] - size, size - parts[4], travel, mass[i * N + i]);
     if (fabs(c->momentum[i]) > worst * bound) {

@@ -29,7 +29,7 @@ static void find_gravity_error(const Settings* s, State* m, const double* q) {
     const double known = against ? within(residual, u->coulomb[i] + (moves ? u->viscous[i] * fabs(v) : 0)) : 0;
     m->gravity_error[i] = u->model_error * rows[i] + u->unknown_payload * rows[N + i];
     m->model_residual[i] = within(residual - known, m->gravity_error[i]);
-    m->gravity_correction[i] = within(residual - (moves ? friction_in(u, i, v, residual) : 0), m->gravity_error[i]);
+    m->gravity_correction[i] = within(residual - (moves ? friction_in(u, i, v, 1, residual) : 0), m->gravity_error[i]);
     const double rest = fabs(residual - known - m->model_residual[i]);
     const int is_friction = moves ? against : rest <= u->unknown_friction[i];
     m->dry_friction[i] = u->coulomb[i] + (is_friction ? rest : 0);
