@@ -248,6 +248,24 @@ def test_an_overspeed_is_damped_then_ramped_down_and_over_when_it_is_over():
     np.testing.assert_allclose(slow.effort, GRAVITY, rtol=1e-12)
 
 
+def test_noise_makes_no_joint_too_fast():
+    """A shoulder whose velocity limit is 0.15 rad/s moves at 0.13 rad/s; its velocity has the noise that is stated."""
+    arm, random = Arm(velocity_limit=np.full(3, 0.15)), np.random.default_rng(3)
+    velocities = 0.13 + 0.02 * random.standard_normal(1000)
+    assert (velocities > 1.1 * 0.15).sum() > 20
+    for velocity in velocities.tolist():
+        assert arm.state(qd=np.array([0.0, velocity, 0.0])).fault is None
+
+
+@pytest.mark.parametrize(("speed", "states"), [(0.166, None), (0.2, 9), (0.3, 2), (0.5, 1)])
+def test_a_speed_is_a_fault_once_noise_does_not_explain_it(speed, states):
+    """ln K σ / 2 = 0.245 rad/s of a sum that grows by what a velocity exceeds the limit by, less σ = 0.02 rad/s."""
+    arm = Arm(velocity_limit=np.full(3, 0.15))
+    found = [arm.state(qd=np.array([0.0, -speed, 0.0])).fault for _ in range(10)]
+    assert found == [None] * 10 if states is None else found == [None] * (states - 1) + ["speed"] * (11 - states)
+    assert arm.state(qd=ZERO).fault is None
+
+
 def test_hold_pulls_back_to_where_the_fault_found_the_arm():
     arm = Arm(reactions=FaultReactions(**{**REACTIONS, "speed": ("hold", 0.2)}))
     arm.state(qd=FAST)

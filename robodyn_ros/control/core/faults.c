@@ -70,15 +70,20 @@ static int judge_consistency(const Settings* s, State* m) {
   return !trusted && c->problem == DISOBEYS ? FAULT_FOLLOWING : FAULT_SENSOR;
 }
 
+/* A joint is too fast if noise does not explain that it exceeds its velocity limit: the sum of what its velocities exceed
+   the limit by is tested as in consistency.c, with a state as the unit of time. */
 static int judge_speed(const Settings* s, State* m) {
   const Consistency* c = &m->consistency;
   const int unconfirmed = is_unconfirmed(c);
   int joint = -1;
-  double most = -INFINITY;
+  double most = 0;
   EACH {
     const double speed = fabs(m->qd[i]), proven = unconfirmed ? smaller(speed, c->least_speed[i]) : speed;
-    const double beyond = proven - s->greatest_speed[i];
-    if (!(beyond <= 0) && !(beyond <= most)) { joint = i; most = beyond; }
+    const double excess = proven - s->velocity_limit[i], beyond = proven - s->greatest_speed[i];
+    if (excess <= 0 && m->overspeed[i] == 0) continue;
+    const double sigma = velocity_noise_of(&s->uncertainty, c, i), bound = log_test_count() * sigma / 2;
+    m->overspeed[i] = smaller(greater(m->overspeed[i] + excess - sigma, 0), bound);
+    if (m->overspeed[i] == bound && beyond > most) { joint = i; most = beyond; }
   }
   if (joint >= 0) say(m, TOO_FAST, joint, m->qd[joint], s->greatest_speed[joint]);
   else if (!unconfirmed && s->observer_run && m->external[ENERGY] > s->energy)

@@ -82,7 +82,8 @@ FAULTS: Mapping[str, Fault] = {
     ),
     "speed": Fault(
         "too fast",
-        "a joint is faster than `overspeed` times its limit, or the tool has more energy than `contact.energy`",
+        "a joint is faster than `overspeed` times its limit, and noise does not explain that it exceeds its limit; "
+        "or the tool has more energy than `contact.energy`",
         "judge_speed",
         "a joint faster than its limit",
         "move more slowly (a longer duration), lower the gains, or give the joint its motor's inertia (armature)",
