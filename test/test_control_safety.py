@@ -547,6 +547,25 @@ def test_an_arm_whose_positions_jumped_is_braked_by_its_velocities_for_as_long_a
     assert qd[1] > 0.3
 
 
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_noise_is_no_contradiction_of_the_velocities_that_brake_a_slow_arm(seed):
+    given = EXACT | {"velocity_noise": 0.02, "unknown_friction": 1e-6}
+    slow = {"feedback": Feedback(ZERO, np.full(3, 2.0)), "velocity_limit": np.full(3, 0.15)}
+    reactions = FaultReactions(sensor=("hold", 5.0))
+    arm = Arm(config=replace(CONFIG, **given), plausibility=True, start=False, reactions=reactions, **slow)
+    random, q, qd, faults = np.random.default_rng(seed), Q, np.array([0.0, 0.1, 0.0]), 0
+    for step in range(200):
+        noise = 0.02 * random.standard_normal(3) * [0.1, 1.0, 1.0]
+        try:
+            command = arm.state(q + [0.0, 0.0, 0.5 * (step >= 20)], qd + noise)
+        except JumpError:
+            assert step == 20
+        assert command is not None, step
+        faults += command.fault == "sensor"
+        q, qd = moved(q, qd, command.effort, PERIOD)
+    assert faults == 179
+
+
 @pytest.mark.parametrize(("speed", "least"), [(0.35, 0.12), (0.9, 0.38)], ids=["slow", "fast"])
 def test_an_arm_whose_states_agree_again_is_braked_to_a_tenth_of_its_velocity_limit(speed, least):
     feedback, reactions = Feedback(ZERO, np.full(3, 9.0)), FaultReactions(sensor=("hold", 5.0))

@@ -159,6 +159,12 @@ static double trusted_velocity(const State* m, int i) {
   return m->trusted_source == TRUST_POSITIONS ? m->difference_v[i] : m->consistency.reported[i];
 }
 
+/* A difference of two velocities of a joint that is ignored: a slow speed, or what noise explains if that is more. */
+static double slow_difference(const Settings* s, const State* m, int i) {
+  const double noise = sqrt(2 * log_test_count()) * SQRT2 * velocity_noise_of(&s->uncertainty, &m->consistency, i);
+  return greater(SLOW * s->velocity_limit[i], noise);
+}
+
 /* Finds the part of contradicting states that the prediction confirms, positions or velocities. It has at most half the
    deviation of the other one, and in each joint the deviation is within a slow speed and the error that the model may
    have made since. If neither is within that, none is trusted. */
@@ -166,8 +172,7 @@ static int find_trusted(const Settings* s, const State* m, double t) {
   double positions = 0, velocities = 0;
   EACH {
     const double x = m->predicted_v[i];
-    const double most =
-      SLOW * s->velocity_limit[i] + m->consistency.acceleration_error[i] * (t - m->velocity_known_t);
+    const double most = slow_difference(s, m, i) + m->consistency.acceleration_error[i] * (t - m->velocity_known_t);
     positions = greater(positions, fabs(m->difference_v[i] - x) / most);
     velocities = greater(velocities, fabs(m->consistency.reported[i] - x) / most);
   }
@@ -189,7 +194,7 @@ static int diverges(const Settings* s, State* m, double t) {
     for (int j = 0; j < N && c->model_known; ++j)
       unknown += fabs(c->inverse_mass[i * N + j]) * (m->disturbance[j] + m->gravity_error[j]);
     m->divergence[i] = shrunk(left * m->divergence[i] + m->estimated_v[i] - m->predicted_v[i], dt * unknown);
-    found |= m->divergence[i] * m->estimated_v[i] > 0 && fabs(m->divergence[i]) > SLOW * s->velocity_limit[i];
+    found |= m->divergence[i] * m->estimated_v[i] > 0 && fabs(m->divergence[i]) > slow_difference(s, m, i);
   }
   return found;
 }
@@ -222,7 +227,7 @@ static int trust_one(const Settings* s, State* m, double t) {
   const Consistency* c = &m->consistency;
   int slow = 1;
   if (m->trusted_source == TRUST_NONE) return 0;
-  EACH slow &= fabs(m->difference_v[i] - c->reported[i]) <= SLOW * s->velocity_limit[i];
+  EACH slow &= fabs(m->difference_v[i] - c->reported[i]) <= slow_difference(s, m, i);
   if (m->trusted_source == UNDECIDED) {
     const int nearest = find_trusted(s, m, t);
     if (nearest == TRUST_NONE) { trust_none(s, m, t); return 0; }
