@@ -257,6 +257,11 @@ def test_no_function_has_too_many_decisions() -> None:
     assert not too_many, too_many
 
 
+def test_no_file_of_the_core_is_long() -> None:
+    lengths = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in (PACKAGE / "control" / "core").glob("*.[ch]")}
+    assert len(lengths) > 10 and not {name: each for name, each in lengths.items() if each > 500}, lengths
+
+
 def test_parameters_are_few() -> None:
     """The rows of docs/reference/nodes, which test_nodes_reference.py compares with the nodes."""
     rows = re.compile(r"^\| `[^`]+` \|.* \| (?:start|configure|any time) \|$", re.MULTILINE)

@@ -14,6 +14,7 @@
 #include "memory.h"
 
 #include "trajectory.c"
+#include "limiter.c"
 #include "references.c"
 #include "pose.c"
 #include "stream.c"

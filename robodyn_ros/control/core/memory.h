@@ -341,9 +341,9 @@ static inline double near_turn(const Settings* s, int joint, double reference, d
 #ifndef CORE_SHARED
 #define CORE_SHARED static
 #endif
+CORE_SHARED void advance_limiter(const Settings* s, References* y, double t); /* limiter.c */
 CORE_SHARED void start(State* m, double t, const double* q); /* references.c */
 CORE_SHARED void end_goal(References* y, int outcome);
-CORE_SHARED void advance_limiter(const Settings* s, References* y, double t);
 CORE_SHARED void sample(References* y, double t, double* r);
 CORE_SHARED int planned_at(const References* y, double t, double* effort);
 CORE_SHARED void proceed(const Settings* s, References* y, double t, const double* q);
