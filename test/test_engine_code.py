@@ -94,6 +94,17 @@ def test_no_number_stays_no_number(bad: float) -> None:
             sines.call(np.array(given))
 
 
+@pytest.mark.parametrize("width", [1, 2, 3, 11])
+def test_each_number_is_checked_although_no_result_depends_on_it(width: int) -> None:
+    found = kernel("one", lambda x, p: [ca.SX(1.0)], width)
+    assert found.call(np.full(width, 0.1)) == 1.0
+    for bad in range(width):
+        given = np.where(np.arange(width) == bad, np.nan, 0.1)
+        for each in (given, np.tile(given, (9, 1))):
+            with pytest.raises(rd.InputError, match="x: must be finite"):
+                found.call(each)
+
+
 def test_angles_of_angles() -> None:
     """Sines of numbers that depend on sines, and of the parameters."""
 
