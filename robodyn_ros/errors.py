@@ -30,14 +30,14 @@ def pip_install(what: str) -> str:
 
 
 class Place(NamedTuple):
-    """A line of a file."""
+    """A line of a file, or the file alone."""
 
     file: str  # as the user wrote it
-    line: int  # from 1
+    line: int | None  # from 1; None if another program made the text of the file
 
     def __str__(self) -> str:
         """As compilers and editors write it."""
-        return f"{self.file}:{self.line}"
+        return self.file if self.line is None else f"{self.file}:{self.line}"
 
 
 class RobodynError(ValueError):

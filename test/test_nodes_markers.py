@@ -114,9 +114,12 @@ def test_the_marks_of_another_arm_are_removed():
     assert [marker.action for marker in message.markers] == [Marker.DELETEALL]
 
 
-def test_the_mesh_of_a_ghost_is_looked_for_beside_the_urdf(tmp_path):
+@pytest.mark.parametrize("name", ["arm.urdf", "arm.urdf.xacro"])
+def test_the_mesh_of_a_ghost_is_looked_for_beside_the_urdf(tmp_path, name):
     """RViz gets the path of the file; it was one in the folder where the node was started."""
-    file = tmp_path / "urdf" / "arm.urdf"
+    if name.endswith(".xacro"):
+        pytest.importorskip("xacro", reason="the extra xacro is not installed")
+    file = tmp_path / "urdf" / name
     file.parent.mkdir()
     for mesh, said in (
         ("../meshes/link 1.stl", (tmp_path / "meshes" / "link 1.stl").as_uri()),

@@ -69,6 +69,10 @@ def test_what_goes_wrong_is_one_error_that_names_the_file(arm: Path) -> None:
         load_robot(arm)
     with pytest.raises(RobotDescriptionError, match="no such file"):
         load_robot(str(arm.with_name("leg.xacro")))
+    arm.write_text(text, encoding="utf-8")
+    with pytest.raises(RobotDescriptionError, match=r"^link 'left_hand': mass") as error:
+        load_robot(f"{arm} mass:=-1")
+    assert error.value.located == f"{arm}: {error.value}"
 
 
 def test_a_file_that_includes_itself_is_told_why(tmp_path: Path) -> None:

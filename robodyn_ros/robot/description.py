@@ -101,7 +101,7 @@ class UrdfDocument:
         if self.file is None:
             return {}
         elements = [self.root, *self.root.findall("link"), *self.root.findall("joint")]
-        return {title_of(element): Place(self.file, line_of(element) or 0) for element in elements}
+        return {title_of(element): Place(self.file, line_of(element)) for element in elements}
 
 
 def title_of(element: ET.Element) -> str:
@@ -132,7 +132,7 @@ def read_document(source: str | os.PathLike[str]) -> UrdfDocument:
     if _NAME.fullmatch(file) and not Path(file).is_file():
         file, arguments = _named(file, arguments)
     if file.endswith(".xacro"):
-        return _Parser(file, None, is_made=True).read(xacro.expand(file, arguments))
+        return _Parser(file, file, is_made=True).read(xacro.expand(file, arguments))
     if arguments:
         raise RobotDescriptionError(file, f"takes no arguments ({', '.join(arguments)}): it is no .xacro file")
     try:
@@ -151,7 +151,7 @@ def read_document(source: str | os.PathLike[str]) -> UrdfDocument:
 def _parsed(label: str, file: str | None, text: str) -> UrdfDocument:
     """The document of a URDF or an MJCF."""
     if mjcf.is_mjcf(text):
-        return _Parser(label, None, is_made=True).read(mjcf.to_urdf(label, text, file))
+        return _Parser(label, file, is_made=True).read(mjcf.to_urdf(label, text, file))
     return _Parser(label, file).read(text)
 
 
@@ -262,7 +262,7 @@ class _Parser:
         return self._error(problem if self._is_made else f"line {line + self._skipped}: {problem}", line)
 
     def _error(self, problem: str, line: int) -> RobotDescriptionError:
-        place = None if self._file is None else Place(self._file, line + self._skipped)
+        place = None if self._file is None else Place(self._file, None if self._is_made else line + self._skipped)
         return RobotDescriptionError(self._label, problem, place)
 
 
