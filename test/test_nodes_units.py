@@ -157,6 +157,21 @@ def test_a_position_that_is_no_number_is_not_known(prr):
     assert watch.known == {"finger": 0.02, "thumb": 0.1}
 
 
+def test_the_time_of_states_in_parts_goes_back_only_if_that_of_all_joints_does(prr):
+    """Each part has its own delay; markers had older stamps again and again. After a restart all joints begin anew."""
+    heard = {}
+    node = SimpleNamespace(create_subscription=lambda kind, topic, receive, qos: heard.setdefault(topic, receive))
+    watch, times = Watch(node, load_robot(prr)), []
+    for second in (10, 11, 0, 1):
+        for names, lag in ((["elevator"], 0), (["shoulder", "wrist"], 4)):
+            state = JointState(name=names, position=[0.1] * len(names))
+            state.header.stamp.sec, state.header.stamp.nanosec = second, (5 - lag) * 100_000_000
+            heard["joint_states"](state)
+            times.append((watch.time, watch.restarts > 0))
+    assert times[:4] == [(10.5, False), (10.5, False), (11.5, False), (11.5, False)]
+    assert times[5:] == [(0.5, True), (1.5, True), (1.5, True)]
+
+
 def test_faults_are_all_counted_but_not_all_said():
     said, now = [], [0.0]
     faults = Faults(said.append, lambda: now[0])

@@ -74,7 +74,7 @@ class Watch:
     Attributes:
         robot: the arm.
         space: its configuration space, for differences of positions.
-        time: stamp of the latest state [s].
+        time: latest stamp of a joint's state [s].
         q: its positions (n,) in [rad] or [m]; None before the first.
         qd: its velocities (n,); 0 if the drivers give none.
         effort: the effort that the controller last commanded (n,) in [N·m] or [N]; None before the first command.
@@ -94,6 +94,7 @@ class Watch:
         self.known: dict[str, float] = {}
         self._rest = np.full(robot.n, np.nan) if rest is None else rest
         self._latest = np.full(robot.n, np.nan)
+        self._stamps = np.zeros(robot.n)
         self.robot, self.space = robot, ConfigurationSpace(robot)
         self.time = 0.0
         self.q: Array | None = None
@@ -151,8 +152,10 @@ class Watch:
         if not len(here) or not np.isfinite(position[there]).all():
             return
         time, velocity = seconds(message.header.stamp), np.array(message.velocity)
-        self.restarts += time < self.time and len(here) == len(order.names)
-        self._latest[here], self.time = position[there], time
+        self._latest[here], self._stamps[here] = position[there], time
+        newest = float(self._stamps.max())
+        self.restarts += newest < self.time
+        self.time = newest
         moving = len(velocity) == len(message.name) and np.isfinite(velocity).all()
         self.qd = self.qd.copy()
         self.qd[here] = velocity[there] if moving else 0.0
