@@ -17,6 +17,7 @@ from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
+from visualization_msgs.msg import Marker
 
 import robodyn_ros as rd
 from robodyn_ros.control.contact import contact_of
@@ -162,7 +163,7 @@ class Asked:
 def test_the_wrench_is_drawn_where_it_acts(prr):
     """An arrow at the link, as long as the arm for a force of its weight; none for a faint or an old one."""
     robot, node = rd.load_robot(prr), Asked()
-    watch = SimpleNamespace(robot=robot, q=np.array([0.3, -0.9, 0.4]))
+    watch = SimpleNamespace(robot=robot, commanded=(), q=np.array([0.3, -0.9, 0.4]))
     view = ToolWatch(node, watch)
     assert view.marks(2.0) == []
     weight = 9.81 * sum(body.inertial.mass for body in robot.bodies)
@@ -182,7 +183,7 @@ def test_the_stiffness_is_drawn_while_its_law_runs(prr):
     law = {"cartesian_impedance.stiffness": [800.0, 0.0, 1e6, 30.0, 30.0, 30.0]}
     node = Asked(controller="cartesian_impedance", **law)
     robot = rd.load_robot(prr)
-    watch = SimpleNamespace(robot=robot, q=np.array([0.3, -0.9, 0.4]))
+    watch = SimpleNamespace(robot=robot, commanded=(), q=np.array([0.3, -0.9, 0.4]))
     pose = rd.Kinematics(robot).pose("tool", watch.q)
     for frame, axes in (("base", np.eye(3)), ("tool", pose[:3, :3])):
         node.values["task.frame"] = frame
@@ -200,7 +201,7 @@ def test_the_stiffness_is_drawn_while_its_law_runs(prr):
 
 def test_walls_are_drawn_where_the_tool_meets_them(prr):
     robot = rd.load_robot(prr)
-    watch = SimpleNamespace(robot=robot, q=np.array([0.3, -0.9, 0.4]))
+    watch = SimpleNamespace(robot=robot, commanded=(), q=np.array([0.3, -0.9, 0.4]))
     tool = rd.Kinematics(robot).pose("tool", watch.q)[:3, 3]
     wall = {"wall.point": [0.7, 0.1, 0.2], "wall.normal": [-3.0, 0.0, 4.0]}
     box = {"hand_guiding.walls": [-1e3, -1e3, 0.2, 0.6, 1e3, 1.2]}
@@ -242,6 +243,25 @@ def test_the_arrow_of_gravity_shows_the_gravity_in_force(prr):
         assert len(found) == any(g)
         for arrow in found:
             assert_allclose(arrow, 0.35 * picture.overlay.size * np.array(g) / np.linalg.norm(g), atol=1e-12)
+
+
+def test_an_effort_is_drawn_as_a_ratio_of_the_limit_in_force(prr):
+    """An arm with low limits was green at them. A locked joint has no limit in the controller, which is not asked."""
+    robot, node = rd.load_robot(prr), Asked(**{"effort_limits.shoulder": 24.0, "effort_limits.wrist": 18.0})
+    picture = Picture(node, robot, "", frozenset({"effort"}))
+    picture.watch.q = robot.home
+    viewed = MagicMock(_restarts=0, _begun=0.0, _terms={}, _tool=picture.at_tool, watch=MagicMock(restarts=0, time=0.0))
+
+    def color():
+        (arc,) = (marker for marker in picture.message().markers if marker.type == Marker.LINE_STRIP)
+        return arc.color.r, arc.color.g, arc.color.b
+
+    picture.watch._on_command(JointState(name=["shoulder"], effort=[24.0]), JointOrder(robot.joint_names))
+    red, green, _ = color()  # the controller has not answered yet: a quarter of the URDF's 96 N·m
+    assert green > red
+    assert_allclose(color(), (0.95, 0.15, 0.15), rtol=1e-6)
+    View.draw(viewed)
+    assert_allclose(viewed.browser.overlay.effort_limit, [600.0, 24.0, 36.0])
 
 
 def test_a_sensor_that_is_silent_is_told():

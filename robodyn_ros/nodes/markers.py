@@ -79,7 +79,7 @@ class Picture:
             self.poses.reset()
         now, reference = stamp(round(watch.time * NANO)), watch.reference
         marks = self.at_tool.marks(self.overlay.size)
-        self.overlay.gravity = self.at_tool.gravity
+        self.overlay.gravity, self.overlay.effort_limit = self.at_tool.gravity, self.at_tool.effort_limit
         marks += self.overlay.marks(watch.q, watch.qd, watch.effort, reference)
         for layer, pose in ((TOOL, self.poses.tool), (TARGET, self.poses.target)):
             if pose is not None:

@@ -72,6 +72,7 @@ class Overlay:
         tip: name of the link that is traced.
         size: a length by which marks are scaled: the greatest extent of the arm's joints and tip at home [m].
         gravity: acceleration of free fall in the root link's frame (3,) in [m/s²]; standard gravity unless set.
+        effort_limit: limits of the efforts (n,) in [N·m] or [N], inf where there is none; the URDF's unless set.
     """
 
     def __init__(self, robot: Robot, tip: str = "") -> None:
@@ -86,6 +87,7 @@ class Overlay:
         self.robot = robot
         self.tip = robot.link(tip or last_link(robot)).name
         self.gravity: Array = np.array(STANDARD_GRAVITY)
+        self.effort_limit = robot.effort_limit
         self._kinematics = Kinematics(robot)
         self._greatest = np.zeros(robot.n)
         self._traces: dict[str, deque[Array]] = {}
@@ -183,8 +185,8 @@ class Overlay:
             if body.joint.mimic is not None:
                 continue
             k = body.coordinate
-            limited = bool(np.isfinite(self.robot.effort_limit[k]))
-            full = self.robot.effort_limit[k] if limited else self._greatest[k]
+            limited = bool(np.isfinite(self.effort_limit[k]))
+            full = self.effort_limit[k] if limited else self._greatest[k]
             ratio = float(np.clip(effort[k] / full, -1.0, 1.0)) if full > 0.0 else 0.0
             if abs(ratio) < 1e-3:
                 continue

@@ -78,6 +78,7 @@ class Watch:
         q: its positions (n,) in [rad] or [m]; None before the first.
         qd: its velocities (n,); 0 if the drivers give none.
         effort: the effort that the controller last commanded (n,) in [N·m] or [N]; None before the first command.
+        commanded: names of the arm's joints in that command.
         error: reference minus position (n,); None before the first.
         reference: positions of the reference (n,): the latest error, and the state that it belongs to; None before.
         restarts: number of times that time went back, as when a simulator starts again.
@@ -100,6 +101,7 @@ class Watch:
         self.q: Array | None = None
         self.qd: Array = np.zeros(robot.n)
         self.effort: Array | None = None
+        self.commanded: tuple[str, ...] = ()
         self.error: Array | None = None
         self.reference: Array | None = None
         self._states: deque[tuple[float, Array]] = deque(maxlen=STATES)  # time and positions, the newest first
@@ -166,6 +168,7 @@ class Watch:
 
     def _on_command(self, message: JointState, order: JointOrder) -> None:
         self.effort = merged_values(message, message.effort, order, self.effort)
+        self.commanded = tuple(order.names[index] for index in order.part(message.name)[0])
 
     def _on_error(self, message: JointState, order: JointOrder) -> None:
         error, when = merged_values(message, message.position, order, None), seconds(message.header.stamp)
@@ -272,7 +275,7 @@ def weight(robot: Robot) -> float:
 
 
 class ToolWatch:
-    """The external wrench on the tool, its stiffness, the walls around it, and gravity."""
+    """The external wrench on the tool, its stiffness, the walls around it; gravity and the limits of the efforts."""
 
     def __init__(self, node: Node, watch: Watch) -> None:
         """
@@ -290,6 +293,7 @@ class ToolWatch:
         self._subscription = node.create_subscription(WrenchStamped, topic, self._on_wrench, NEWEST)
         self._clients = {name: node.create_client(GetParameters, f"{name}/get_parameters") for name in ASKED}
         self._asked = dict.fromkeys(ASKED, -np.inf)
+        self._names: dict[str, tuple[str, ...]] = {}
         self._answers: dict[str, Any] = {}
         self._values: dict[str, dict[str, Any]] = {name: {} for name in ASKED}
 
@@ -306,6 +310,13 @@ class ToolWatch:
         """
         known = (self._values[name].get("gravity") for name in (SIMULATOR, CONTROLLER))
         return np.array(next((value for value in known if value is not None), STANDARD_GRAVITY))
+
+    @property
+    def effort_limit(self) -> Array:
+        """Limits of the efforts (n,) in [N·m] or [N]: those of the controller, else the URDF's."""
+        robot, known = self._watch.robot, self._values[CONTROLLER]
+        pairs = zip(robot.joint_names, robot.effort_limit, strict=True)
+        return np.array([known.get(f"effort_limits.{name}", own) for name, own in pairs])
 
     def marks(self, size: float) -> list[Mark]:
         """The present marks; also requests the parameters that may have changed.
@@ -362,7 +373,7 @@ class ToolWatch:
             answer = self._answers.get(name)
             if answer is not None and answer.done():
                 values = answer.result().values
-                self._values[name] = dict(zip(ASKED[name], map(parameter_value_to_python, values), strict=False))
+                self._values[name] = dict(zip(self._names[name], map(parameter_value_to_python, values), strict=False))
                 self._answers[name] = None
             elif answer is not None and now - self._asked[name] > LOST:
                 client.remove_pending_request(answer)
@@ -370,7 +381,10 @@ class ToolWatch:
             if self._answers.get(name) is None and now - self._asked[name] >= RENEWAL:
                 self._asked[name] = now
                 if client.service_is_ready():
-                    self._answers[name] = client.call_async(GetParameters.Request(names=ASKED[name]))
+                    # One name that the node does not have, as of a locked joint, leaves the answer empty.
+                    limits = [f"effort_limits.{joint}" for joint in self._watch.commanded if name == CONTROLLER]
+                    self._names[name] = *ASKED[name], *limits
+                    self._answers[name] = client.call_async(GetParameters.Request(names=self._names[name]))
                 else:
                     self._values[name] = {}
 

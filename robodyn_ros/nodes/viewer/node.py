@@ -181,8 +181,9 @@ class View:
         self._panel.follow(watch.q if reference is None else reference, monotonic())
         if not self._posed:
             self._arm.ask_plugins(self._panel.set_choice)
-        at_tool = self._tool.marks(self.browser.overlay.size)
-        self.browser.overlay.gravity = self._tool.gravity
+        overlay = self.browser.overlay
+        at_tool = self._tool.marks(overlay.size)
+        overlay.gravity, overlay.effort_limit = self._tool.gravity, self._tool.effort_limit
         self._target.draw(not (self._push and self._push.shown), streams=self._panel.follows_handle)
         self._plan.draw()
         more = [*(self._push.draw() if self._push else ()), *at_tool]
