@@ -126,7 +126,12 @@ def test_commands_that_end(script, copy):
     if script.startswith("rosdep"):
         folder = copy.parents[1]
         script = script[: script.index("ros2 launch")]  # the launch file is started below
+    before = set(copy.iterdir())
     assert run_script(script, folder, environment(copy, **more))
+    written = {path.name for path in set(copy.iterdir()) - before if path.is_file()}
+    if written and (ROOT / ".git").exists():  # pictures and reports are no files for a commit
+        ignored = subprocess.run(["git", "check-ignore", *written], cwd=ROOT, capture_output=True, text=True)
+        assert set(ignored.stdout.split()) == written
     if "pip install ." in script:
         assert (copy / "here/robodyn_ros/cli/main.py").is_file()
 
