@@ -56,6 +56,7 @@ setup(
     license="Apache-2.0",
     python_requires=">=3.10",
     packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),
+    package_dir={"": "."},  # so that "pip install -e" adds a path: an import hook comes after any folder "robodyn_ros"
     package_data={
         PACKAGE: [
             "py.typed",

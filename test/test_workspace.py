@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,27 @@ def test_setup_py_may_be_a_link_in_another_folder(tmp_path: Path) -> None:
     for name in ("setup.py", "setup.cfg", "package.xml", *FOLDERS):
         (tmp_path / name).symlink_to(ROOT / name)
     assert "controller" in setup(tmp_path, "develop")
+
+
+def test_a_clone_in_the_current_folder_does_not_hide_the_package(tmp_path: Path) -> None:
+    """Python beside the clone, as a notebook at home is, imported the clone's folder as an empty package."""
+    if not (find_spec("wheel") or find_spec("setuptools.command.bdist_wheel")):
+        pytest.skip("setuptools is too old to build without the network")
+    (tmp_path / "robodyn_ros").mkdir()
+    copy = tmp_path / "elsewhere"
+    copy.mkdir()
+    for name in ("setup.py", "setup.cfg", "package.xml", "README.md"):
+        shutil.copy(ROOT / name, copy)
+    (copy / "robodyn_ros").mkdir()
+    (copy / "robodyn_ros/__init__.py").touch()
+    site, build = tmp_path / "site", "from setuptools import build_meta; build_meta.build_editable('.')"
+    subprocess.run([sys.executable, "-c", build], cwd=copy, capture_output=True, check=True, timeout=120)
+    shutil.unpack_archive(next(copy.glob("*.whl")), site, "zip")
+    program = f"import site; site.addsitedir({str(site)!r}); import robodyn_ros; print(robodyn_ros.__file__)"
+    # Isolated from the environment of the tests, but for the folder in which it runs.
+    command = [sys.executable, "-S", "-E", "-c", program]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == str(copy / "robodyn_ros/__init__.py")
 
 
 def test_package_xml_depends_on_nothing_that_rosdep_does_not_know() -> None:
