@@ -25,7 +25,7 @@ from typing import Any, NoReturn
 
 import yaml
 
-from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.errors import InputError, RobodynError, is_it
 
 LARGEST = 64 * 2**20
 """Greatest size of a description, a parameter file and the like [bytes]."""
@@ -39,12 +39,12 @@ def read_bytes(path: str | os.PathLike[str], most: int = LARGEST) -> bytes:
         most: its greatest size [bytes].
 
     Raises:
-        OSError: it cannot be read, it is larger, or it is no file: a device has no end, and a pipe may never begin.
+        OSError: it cannot be read, it is larger, or it is no file: a device has no end, and a pipe may never begin. If
+            there is no such file, the reason names the file of the folder that may be meant.
         ValueError: there is a null character in the path.
     """
     name = os.fspath(path)
-    # Without waiting for somebody to write into a pipe.
-    with open(name, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+    with open(name, "rb", opener=_open) as file:
         mode = os.fstat(file.fileno()).st_mode
         if not stat.S_ISREG(mode) and not (stat.S_ISFIFO(mode) and name.startswith(("/dev/", "/proc/self/fd/"))):
             raise OSError(errno.EINVAL, "is not a file", name)
@@ -53,6 +53,27 @@ def read_bytes(path: str | os.PathLike[str], most: int = LARGEST) -> bytes:
     if len(content) > most:
         raise OSError(errno.EFBIG, f"is larger than {most // 2**20} MB", name)
     return content
+
+
+def _open(name: str, flags: int) -> int:
+    """The descriptor of a file, without waiting for somebody to write into a pipe."""
+    try:
+        return os.open(name, flags | os.O_NONBLOCK)
+    except FileNotFoundError as cause:
+        raise FileNotFoundError(cause.errno, f"{cause.strerror}{similar(name)}", name) from cause
+
+
+MOST_NAMES = 1000
+"""Most files of a folder among which one is sought that may be meant."""
+
+
+def similar(path: str | os.PathLike[str]) -> str:
+    """The end of a message about a file that is missing: `` (is it 'arm.urdf'?)``, a file of its folder, or nothing."""
+    folder, name = os.path.split(os.fspath(path))
+    try:
+        return is_it(name, sorted(os.listdir(folder or "."))[:MOST_NAMES])
+    except OSError:
+        return ""
 
 
 @contextmanager

@@ -20,6 +20,7 @@ MISTAKES = {
     "bench PRR --dynamics rrnea": "available: lagrangian, rnea",
     "bench --computer --rate 0": "--rate",
     "bench --computer --seconds -1": "--seconds",
+    "check PRRf": "prr.urdff: cannot be read: No such file or directory (is it 'prr.urdf'?)",
     "check PRR --at 1,2": "--at",
     "check PRR --at x=": "--at",
     "check PRR --at =1,2,3": "--at",

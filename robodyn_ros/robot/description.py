@@ -26,7 +26,7 @@ from typing import NoReturn
 from xml.parsers import expat
 
 from robodyn_ros.errors import InputError, Place, RobotDescriptionError, is_it
-from robodyn_ros.files import folders, read_bytes
+from robodyn_ros.files import folders, read_bytes, similar
 from robodyn_ros.robot import mjcf, xacro
 from robodyn_ros.robot.pose import MOMENTS, Pose
 from robodyn_ros.robot.robot import Inertial
@@ -177,9 +177,9 @@ def _named(name: str, arguments: dict[str, str]) -> tuple[str, dict[str, str]]:
                 if hasattr(module, attribute):
                     path, given = str(getattr(module, attribute)), getattr(module, f"{attribute[:-5]}_ARGS", None)
                     return path, {**(given or {}), **arguments}
+    others += is_it(name, own) or similar(name)
     raise RobotDescriptionError(
-        name,
-        f"cannot be read: No such file, no arm of this package ({', '.join(sorted(own))}){others}{is_it(name, own)}",
+        name, f"cannot be read: No such file, no arm of this package ({', '.join(sorted(own))}){others}"
     )
 
 

@@ -24,6 +24,7 @@ from pathlib import Path
 from types import ModuleType
 
 from robodyn_ros.errors import RobotDescriptionError, pip_install
+from robodyn_ros.files import similar
 
 TIMEOUT = 60.0
 """Time that xacro may take [s]."""
@@ -74,7 +75,7 @@ def expand(file: str, arguments: Mapping[str, str]) -> str:
         RobotDescriptionError: xacro is not installed or fails; an argument is not declared in the file.
     """
     if not Path(file).is_file():
-        raise RobotDescriptionError(file, "cannot be read: there is no such file")
+        raise RobotDescriptionError(file, f"cannot be read: there is no such file{similar(file)}")
     if find_spec("xacro") is None:
         problem = f"needs xacro: {pip_install('robodyn_ros[xacro]')}, or install the package xacro of ROS 2"
         raise RobotDescriptionError(file, problem)

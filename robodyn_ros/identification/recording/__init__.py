@@ -9,6 +9,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from robodyn_ros.files import similar
 from robodyn_ros.identification.recording.recording import (
     BAG_FILES,
     RecordedTrack,
@@ -36,7 +37,7 @@ def read_recording(
     """
     file = Path(path)
     if not file.exists():
-        raise unreadable(path, "there is no such file or folder")
+        raise unreadable(path, f"there is no such file or folder{similar(path)}")
     if file.suffix == ".csv":
         from robodyn_ros.identification.recording.recording import read_csv
 
