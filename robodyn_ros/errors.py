@@ -172,10 +172,9 @@ class LimitError(InputError):
         upper: its greatest position [rad] or [m].
     """
 
-    def __init__(self, name: str, joint: str, value: float, lower: float, upper: float) -> None:
-        super().__init__(
-            name, f"joint {joint!r} at {value:.6g} is outside its limits [{lower:.6g}, {upper:.6g}]", value
-        )
+    def __init__(self, name: str, joint: str, value: float, lower: float, upper: float, unit: str = "") -> None:
+        allowed = f"[{lower:.6g}, {upper:.6g}] {unit}".rstrip()
+        super().__init__(name, f"joint {joint!r} at {value:.6g} is outside its limits {allowed}", value)
         self.joint = joint
         self.lower = lower
         self.upper = upper

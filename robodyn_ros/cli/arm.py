@@ -198,7 +198,8 @@ def _joints_given(robot: Robot, args: Namespace) -> tuple[list[str] | None, dict
             raise InputError("--lock", f"must be a joint's name and its position, name=0.03, not {text!r}") from cause
         for joint in robot.joints:
             if joint.name == name.strip() and not joint.lower <= locked[joint.name] <= joint.upper:
-                raise LimitError("--lock", joint.name, locked[joint.name], joint.lower, joint.upper)
+                at = locked[joint.name]
+                raise LimitError("--lock", joint.name, at, joint.lower, joint.upper, joint.position_unit)
     return free, locked
 
 

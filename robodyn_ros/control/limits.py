@@ -88,8 +88,8 @@ def check_position_limits(name: str, robot: Robot, positions: Array, columns: li
     outside = (rows < lower) | (rows > upper)
     if outside.any():
         row, column = np.argwhere(outside)[0]
-        joint = robot.joints[columns[column]]
-        raise LimitError(name, joint.name, float(rows[row, column]), float(lower[column]), float(upper[column]))
+        joint, at = robot.joints[columns[column]], float(rows[row, column])
+        raise LimitError(name, joint.name, at, float(lower[column]), float(upper[column]), joint.position_unit)
 
 
 def overload(robot: Robot, limit: Array, efforts: Array) -> str:

@@ -170,7 +170,7 @@ class Refused(Exception):
         if why == CODES["CORE_OUTSIDE"]:
             between = ", between its points" if name == "trajectory" else ""  # its points have been checked
             lower, upper = max(joint.lower, -FARTHEST), min(joint.upper, FARTHEST)
-            return LimitError(name + between, joint.name, value, lower, upper)
+            return LimitError(name + between, joint.name, value, lower, upper, joint.position_unit)
         for code, quantity in (("TOO_FAST", "speed"), ("TOO_ABRUPT", "acceleration"), ("TOO_STRONG", "effort")):
             if why == CODES[f"CORE_{code}"]:
                 return LimitError(f"{name}, {quantity}", joint.name, value, -limit, limit)

@@ -78,7 +78,7 @@ def locked_position(parameters: NodeParameters, whole: Robot, name: str) -> floa
     parameter, joint = f"locked_joints.{name}", whole.joints[whole.joint_names.index(name)]
     given = position_given(parameter, parameters[parameter])
     if given is not None and not joint.lower <= given <= joint.upper:
-        raise LimitError(parameter, name, given, joint.lower, joint.upper)
+        raise LimitError(parameter, name, given, joint.lower, joint.upper, joint.position_unit)
     return given
 
 

@@ -181,7 +181,7 @@ def _poses(motion: StudySection, robot: Robot) -> tuple[tuple[float, ...], ...]:
             raise motion.error("to", f"{wanted}; {pose!r} is not one")
         for value, joint in zip(pose, robot.joints, strict=True):
             if not joint.lower <= value <= joint.upper:
-                allowed = f"[{joint.lower:g}, {joint.upper:g}]"
+                allowed = f"[{joint.lower:g}, {joint.upper:g}] {joint.position_unit}"
                 raise motion.error("to", f"joint {joint.name!r} at {value:g} is outside its limits {allowed}")
     return tuple(tuple(map(float, pose)) for pose in poses)
 
