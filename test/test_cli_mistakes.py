@@ -21,6 +21,7 @@ MISTAKES = {
     "bench --computer --rate 0": "--rate",
     "bench --computer --seconds -1": "--seconds",
     "check PRRf": "prr.urdff: cannot be read: No such file or directory (is it 'prr.urdf'?)",
+    "check PRR side=left": "side=left; an argument of a .xacro file is NAME:=VALUE",
     "check PRR --at 1,2": "--at",
     "check PRR --at x=": "--at",
     "check PRR --at =1,2,3": "--at",

@@ -50,6 +50,10 @@ BAD = {
     ("markers", "no such tool"): ({"tool": "gripper"}, "error: tool: 'gripper' is not in the robot"),
     ("markers", "a former parameter"): ({"tip": "hand"}, "tip: there is no such parameter any more: use 'tool'"),
     ("simulator", "no description"): ({"robot_description": ""}, "robot_description"),
+    ("simulator", "a misspelt description"): (
+        {"robot_description": "", "robot_descripton": "prr"},
+        "the parameter is empty ('robot_descripton' is no parameter)",
+    ),
     ("simulator", "gravity of two"): ({"gravity": [0.0, 9.81]}, "gravity"),
     ("simulator", "start outside the limits"): ({"initial_position": {"wrist": 3.0}}, "initial_position.wrist"),
     ("simulator", "no whole number of steps"): ({"state_rate": 300.0}, "state_rate"),

@@ -154,7 +154,8 @@ def _unknown(parser: ArgumentParser, left: Sequence[str]) -> str:
     near, help_ = f" (is it '--{name}'?)", f"; {parser.prog} --help lists the options"
     if "-p" in parser._option_string_actions:
         help_ += ", and -p NAME:=VALUE gives a parameter of the nodes"
-    hint = near if name else help_ if wrong else "; the value of an option is one word: a,b,c"
+    word = "an argument of a .xacro file is NAME:=VALUE" if "=" in left[0] else "an option's value is one word: a,b,c"
+    hint = near if name else help_ if wrong else f"; {word}"
     return f"unrecognized arguments: {' '.join(left)}{hint}"
 
 

@@ -80,7 +80,8 @@ class ReplayerNode(ExceptionGuard, Node):  # type: ignore[misc]
 
     def _script(self) -> Script:
         """All steps, in order."""
-        yield ScriptStep("a robot_description", lambda: self._description.known)
+        arm = "a robot_description from a simulator or a robot_state_publisher"
+        yield ScriptStep(arm, lambda: self._description.known)
         robot, plan, planned = self._description.robot(), self._plan, self._planned
         if plan is not None and set(plan.joints) < set(robot.joint_names):  # the others rest, as they were locked in it
             locked = LockedJoints(robot, plan.joints)

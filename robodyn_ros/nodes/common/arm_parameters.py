@@ -18,7 +18,7 @@ from std_msgs.msg import String
 from robodyn_ros.control.drives import Transmission, TransmissionSettings
 from robodyn_ros.control.parameter_file import NOT_GIVEN, position_given
 from robodyn_ros.dynamics import STANDARD_GRAVITY
-from robodyn_ros.errors import ConfigurationError, LimitError, NotReadyError
+from robodyn_ros.errors import ConfigurationError, LimitError, NotReadyError, nearest
 from robodyn_ros.nodes.common.client_library import LATCHED, on_topic
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
 from robodyn_ros.plugins import available
@@ -129,6 +129,12 @@ def declare_description(
         declare_settings(node, DescriptionSettings, read_only=read_only)
 
 
+def absence(node: Node) -> str:
+    """The words for a description that no parameter gives, and the misspelt name that it may have been given by."""
+    near = nearest(DESCRIPTION, sorted(set(node._parameter_overrides) - set(node.list_parameters([], 0).names)))
+    return "the parameter is empty" + (f" ({near!r} is no parameter)" if near else "")
+
+
 def read_description(node: Node, text: str, more: str = "", settings: DescriptionSettings | None = None) -> Robot:
     """Make the arm from its description; repairs of the description are logged.
 
@@ -144,7 +150,7 @@ def read_description(node: Node, text: str, more: str = "", settings: Descriptio
         ConfigurationError: a setting of the description is not one of its choices.
     """
     if not text:
-        raise NotReadyError(f"no {DESCRIPTION}: the parameter is empty{more}")
+        raise NotReadyError(f"no {DESCRIPTION}: {absence(node)}{more}")
     robot = build(read_document(text), settings or NodeParameters(node).settings(DescriptionSettings))
     for warning in robot.warnings:
         node.get_logger().warning(warning)
@@ -176,7 +182,7 @@ class DescriptionSource:
         """The missing description, in words; "" if there is one."""
         if self.known:
             return ""
-        return f"a {DESCRIPTION}: the parameter is empty, and nothing has come {on_topic(self._node, DESCRIPTION)}"
+        return f"a {DESCRIPTION}: {absence(self._node)}, and nothing has come {on_topic(self._node, DESCRIPTION)}"
 
     @property
     def changed(self) -> bool:
