@@ -14,6 +14,7 @@ from recordings import table
 import robodyn_ros as rd
 from robodyn_ros.cli.main import main
 from robodyn_ros.control.motion.point_to_point import rest_to_rest
+from robodyn_ros.errors import InputError
 from robodyn_ros.simulation.trial_run import run_trial
 from robodyn_ros.tasks import make_loop, make_simulated
 
@@ -221,3 +222,12 @@ def test_progress_is_lines_where_the_output_is_piped(monkeypatch, capsys):
     with console.waiting("measuring"):
         assert said.wait(10.0)
     assert re.fullmatch(r"(measuring \(\d+ s\)\n)+", capsys.readouterr().err)
+    said.clear()
+
+    def search(*args, progress, **how):  # a try takes a minute: of one try, a percentage stayed at 0 for so long
+        assert said.wait(10.0)
+        raise InputError("start", "is refused")
+
+    monkeypatch.setattr("robodyn_ros.cli.excite.excite", search)
+    main(["excite", PRR, "--tries", "2"])
+    assert "searching for a motion, tries 0/2 (" in capsys.readouterr().err

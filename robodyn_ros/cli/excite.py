@@ -27,6 +27,7 @@ from math import inf
 from pathlib import Path
 
 import numpy as np
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 
 from robodyn_ros.cli.arm import add_arm, parse_pose, read_arm
 from robodyn_ros.cli.console import check_file, console, picked, print_json, progress_bar, simple_table, with_folder
@@ -63,8 +64,9 @@ def run(args: Namespace) -> ExitCode:
     robot = read_arm(args)
     start = robot.home if args.start is None else parse_pose(args.start, robot, robot.home, "--from")
     settings = ExcitationSettings(**picked(args, *OPTIONS))
-    with progress_bar() as progress, _box_named(args):
-        task = progress.add_task("searching for a motion", total=args.tries)
+    columns = TextColumn("searching for a motion, tries"), BarColumn(), MofNCompleteColumn()
+    with progress_bar(*columns) as progress, _box_named(args):
+        task = progress.add_task("", total=args.tries)
         told = partial(progress.advance, task)
         excitation = excite(
             robot, settings, workspace=_workspace(args), start=start, gravity=args.gravity, progress=told
