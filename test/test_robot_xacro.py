@@ -153,6 +153,11 @@ def test_names_of_arms(monkeypatch: pytest.MonkeyPatch, arm: Path) -> None:
     assert load_robot("prr").joint_names == ("elevator", "shoulder", "wrist")
     with pytest.raises(RobotDescriptionError, match=r"no arm of this package \(pr, prr, r, rr, two_link\)"):
         load_robot("leg")
+    monkeypatch.chdir(arm.parent)
+    Path("my_leg.png").touch()
+    Path("my_leg.urdf").touch()
+    with pytest.raises(RobotDescriptionError, match=r"\(is it 'my_leg\.urdf'\?\)"):
+        load_robot("my_leg")
     family, member = ModuleType("robot_descriptions"), ModuleType("robot_descriptions.my_description")
     family.__path__ = [str(arm.parent)]
     (arm.parent / "far_description.py").write_text("raise OSError('no network')")

@@ -177,7 +177,7 @@ def _named(name: str, arguments: dict[str, str]) -> tuple[str, dict[str, str]]:
                 if hasattr(module, attribute):
                     path, given = str(getattr(module, attribute)), getattr(module, f"{attribute[:-5]}_ARGS", None)
                     return path, {**(given or {}), **arguments}
-    others += is_it(name, own) or similar(name)
+    others += is_it(name, own) or similar(f"{name}.urdf")
     raise RobotDescriptionError(
         name, f"cannot be read: No such file, no arm of this package ({', '.join(sorted(own))}){others}"
     )
