@@ -16,12 +16,12 @@ A name is imported when it is first used.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from robodyn_ros.lazy import shown
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
+    from typing import Any
 
     from numpy.typing import ArrayLike
 

@@ -1,16 +1,19 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Public names of a package, each imported on its first use (PEP 562)."""
+"""Public names of a package, each imported on its first use (PEP 562).
+
+The commands import this module before they can handle Ctrl-C, so it imports nothing itself.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from functools import cache
-from importlib import import_module
-from pathlib import Path
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 
 def shown(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
@@ -22,21 +25,16 @@ def shown(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     Args:
         package: its ``__name__``.
     """
-
-    @cache
-    def homes() -> dict[str, str]:
-        import ast
-
-        tree = ast.parse(Path(str(sys.modules[package].__file__)).read_bytes())
-        parts = [node for part in tree.body if isinstance(part, ast.If) for node in part.body]
-        imports = {str(node.module): node.names for node in parts if isinstance(node, ast.ImportFrom)}
-        own = {module: names for module, names in imports.items() if module.startswith(f"{package}.")}
-        return {item.name: module for module, names in own.items() for item in names}
+    homes: dict[str, str] = {}
 
     def find(name: str) -> Any:
-        if name not in homes():
+        from importlib import import_module
+
+        if not homes:
+            homes.update(_homes(package))
+        if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        found = getattr(import_module(homes()[name]), name)
+        found = getattr(import_module(homes[name]), name)
         setattr(sys.modules[package], name, found)
         return found
 
@@ -44,3 +42,15 @@ def shown(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
         return sorted(sys.modules[package].__all__)
 
     return find, listed
+
+
+def _homes(package: str) -> dict[str, str]:
+    """Name → the module that a package's file imports it from for type checkers."""
+    import ast
+    from pathlib import Path
+
+    tree = ast.parse(Path(str(sys.modules[package].__file__)).read_bytes())
+    parts = [node for part in tree.body if isinstance(part, ast.If) for node in part.body]
+    imports = {str(node.module): node.names for node in parts if isinstance(node, ast.ImportFrom)}
+    own = {module: names for module, names in imports.items() if module.startswith(f"{package}.")}
+    return {item.name: module for module, names in own.items() for item in names}

@@ -131,13 +131,14 @@ class Interruption:
         if name == {module!r}:
             raise KeyboardInterrupt
 sys.meta_path.insert(0, Interruption())
+sys.modules.pop("typing", None)
 from robodyn_ros.cli.main import main
 sys.exit(main(["plugins"]))
 """
 
 
 @pytest.mark.parametrize(
-    "module", ["robodyn_ros.errors", "numpy", "rich", "robodyn_ros.cli.plan", "robodyn_ros.cli.plugins"]
+    "module", ["typing", "robodyn_ros.errors", "numpy", "rich", "robodyn_ros.cli.plan", "robodyn_ros.cli.plugins"]
 )
 def test_an_interrupt_while_the_command_is_imported_ends_with_130_and_no_traceback(module):
     found = subprocess.run(

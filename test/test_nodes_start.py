@@ -212,7 +212,6 @@ def test_it_ends_well_while_it_starts(fresh, prr, name):
 
 TOLD_MEANWHILE = """
 import os, sys
-from robodyn_ros.nodes.start import {name}
 
 class Signal:
     "Sends this process a signal when a module is about to be imported."
@@ -223,6 +222,7 @@ class Signal:
             os.kill(os.getpid(), {number})
 
 sys.meta_path.insert(0, Signal)
+from robodyn_ros.nodes.start import {name}
 raise SystemExit({name}() + 10)
 """
 
@@ -230,6 +230,7 @@ raise SystemExit({name}() + 10)
 @pytest.mark.parametrize(
     ("name", "number", "reached"),
     [
+        ("controller", signal.SIGINT, "robodyn_ros.errors"),
         ("controller", signal.SIGINT, "numpy.linalg"),
         ("simulator", signal.SIGTERM, "rclpy.node"),
         ("controller", signal.SIGTERM, "robodyn_ros.control.loop"),

@@ -10,16 +10,20 @@ no ROS at all.
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
-from functools import partial
-from importlib import import_module
-from types import FrameType
-from typing import NamedTuple
 
-from robodyn_ros.errors import RobodynError, need_ros, one_of
+try:  # Ctrl-C may come before _start handles it
+    import os
+    import signal
+    from argparse import ArgumentParser, RawDescriptionHelpFormatter
+    from functools import partial
+    from importlib import import_module
+    from types import FrameType
+    from typing import NamedTuple
+
+    from robodyn_ros.errors import RobodynError, need_ros, one_of
+except KeyboardInterrupt:
+    sys.exit(0)
 
 PAGES = "docs/reference/nodes"
 """Pages with the topics, services and parameters."""
