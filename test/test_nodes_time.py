@@ -89,7 +89,7 @@ def test_a_run_in_lockstep_is_the_same_to_the_last_bit_when_repeated(tmp_path, p
 
 
 def test_no_state_is_late_while_simulated_time_stands_still(graph, prr):
-    _, controller = graph.start_arm(prr, {"real_time_factor": 1.0}, lockstep=True)
+    simulator, controller = graph.start_arm(prr, {"real_time_factor": 1.0}, lockstep=True)
     states = graph.listen(JointState, "joint_states")
     graph.wait(lambda: len(states) > 20, "states")
     assert graph.call(SetBool, "simulator/pause", data=True).success
@@ -99,6 +99,10 @@ def test_no_state_is_late_while_simulated_time_stands_still(graph, prr):
     graph.wait(lambda: len(states) > 20, "states")
     graph.wait(lambda: graph.diagnostics("controller")["message"] == "hold", "the controller at work")
     assert "WARN" not in controller.output and "are back" not in controller.output, controller.output
+    simulator.stop()
+    said = "no joint states, and no node publishes the simulated time (/clock)"
+    graph.wait(lambda: graph.diagnostics("controller")["message"] == said, "the end of the simulator")
+    assert controller.output.count(said) == 1
 
 
 def answer(q, qd):

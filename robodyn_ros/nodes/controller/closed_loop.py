@@ -86,7 +86,7 @@ class ClosedLoop:
         self.statistics = LoopStatistics(self.robot.joint_names)
         self._node, self._clock, self._log = node, node.get_clock(), node.get_logger()
         self.control, self._transmission, self._locked = loop, transmission, locked
-        self._active = self._silent = self._late = False
+        self._active, self._late, self._silent = False, False, ""  # silent: what is missing, "" while states come
         self._output = Output(node, faults, self.robot.joint_names, joints)
         self.references = ReferenceInput(node, loop, lambda: "" if self._answers else self.state, faults, locked.names)
         self._periods = Periods(node, loop, self._output, faults, self.statistics, locked, self._on_end)
@@ -129,7 +129,7 @@ class ClosedLoop:
         """The active fault, and the reaction to it; "" if there is none."""
         if not self._answers:
             return ""
-        return self._periods.fault or ("no joint states" if self._silent else "")
+        return self._periods.fault or self._silent
 
     @property
     def is_realtime(self) -> bool:
@@ -192,7 +192,7 @@ class ClosedLoop:
         """Drop all states that have come."""
         self.control.stop()
         self._periods.reset()
-        self._silent = self._late = False
+        self._silent, self._late = "", False
 
     def _hand_over(self) -> None:
         """Stop the commands; the final one holds the arm against gravity, for drives that keep their last command."""
@@ -240,11 +240,14 @@ class ClosedLoop:
         silent = missing > timeout
         if silent and not self._silent:
             self.statistics.interrupted()
-        self._silent = silent
-        # While simulated time stands still, no state is late.
-        late = silent and (not self._clock.ros_time_is_active or periods.now() / NANO - periods.last.stamp > timeout)
+        self._silent = "no joint states" if silent else ""
+        # While simulated time stands still, no state is late. Without a publisher it has ended.
+        stands = silent and self._clock.ros_time_is_active and periods.now() / NANO - periods.last.stamp <= timeout
+        if stands and not self._node.count_publishers(self._node.resolve_topic_name("/clock")):
+            stands, self._silent = False, "no joint states, and no node publishes the simulated time (/clock)"
+        late = silent and not stands
         if late and not self._late:
-            self._log.warning("no usable joint states")
+            self._log.warning(self._silent)
         if self._late and not late:
             self._log.info("joint states are back: the arm is held where it is")
         self._late = late
