@@ -60,7 +60,7 @@ MISTAKES = {
     "demo --speed 5": "error: argument --speed: must be a number from 0.1 to 1.2, not '5'",
     "demo --speed nan": "error: argument --speed: must be a number from 0.1 to 1.2, not 'nan'",
     "demo --speed fast": "error: argument --speed: must be a number from 0.1 to 1.2, not 'fast'",
-    "demo --view 0": "error: cannot listen at 127.0.0.1:0: 0 stands for any port",
+    "demo --view 65536": "error: cannot listen at 127.0.0.1:65536: bind(): port must be 0-65535",
     "demo -p simulator:integrater:=rk4": "'integrater' (is it 'integrator'?)",
     "demo --controller pd,computed_torqe": "(is it 'computed_torque'?)",
     "demo --qqq": "--qqq; robodyn demo --help lists the options, and -p NAME:=VALUE gives a parameter",

@@ -9,7 +9,6 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from free_port import free_port
 from node_tables import NAMES, described, pages, parameter_rows, quality, rows
 from rcl_interfaces.msg import ParameterType
 from rclpy.parameter import parameter_value_to_python
@@ -55,9 +54,7 @@ def node(request, tmp_path_factory, prr):
     given = NODES[name] or {"robot_description": prr}
     defaults = dict.fromkeys(given, "")
     if name == "viewer":
-        from robodyn_ros.nodes.viewer.node import PORT
-
-        given, defaults = given | {"port": free_port(), "use_sim_time": True}, defaults | {"port": str(PORT)}
+        given = given | {"use_sim_time": True}
     with own_graph(tmp_path_factory.mktemp(name)) as graph:
         graph.state_rate = graph.diagnostics_rate = 0.0
         graph.frequency = 0.0

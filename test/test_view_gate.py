@@ -46,10 +46,10 @@ ROBOT = f"""<robot name="{MARKUP}"><material name="{MARKUP}"/><link name="b {MAR
 class Shown:
     """A page with the panel of the viewer, and what was asked for by it."""
 
-    def __init__(self, host="127.0.0.1"):
-        self.port = free_port()
+    def __init__(self, host="127.0.0.1", port=None):
         robot = rd.load_robot(ROBOT)
-        self.browser = Browser(robot, host, self.port)
+        self.browser = Browser(robot, host, free_port() if port is None else port)
+        self.port = urlsplit(self.browser.url).port
         self.token = urlsplit(self.browser.url).query.removeprefix("token=")
         self.asked, self.moved = [], threading.Event()
         requests = Requests(self._move, *[lambda *given: self.asked.append(given)] * 5)
@@ -212,7 +212,7 @@ def test_an_address_of_ipv6_is_listened_at():
         check_free("::1", port)
 
 
-@pytest.mark.parametrize("port", [0, -1, 65536])
+@pytest.mark.parametrize("port", [-1, 65536])
 def test_a_port_that_is_none_is_refused(port):
     with pytest.raises(ConfigurationError, match=f"cannot listen at 127.0.0.1:{port}: .* from 1 to 65535"):
         check_free("127.0.0.1", port)
@@ -224,6 +224,21 @@ def test_a_port_that_another_viewer_takes_in_the_meantime_is_refused(monkeypatch
         port = taken.getsockname()[1]
         with pytest.raises(ConfigurationError, match=f"cannot listen at 127.0.0.1:{port}: it is taken"):
             Browser(rd.load_robot(prr), "127.0.0.1", port)
+
+
+def test_two_viewers_without_a_port_take_the_first_two_that_are_free(monkeypatch, shown):
+    monkeypatch.setattr("robodyn_ros.view.browser.PORT", shown.port)
+    others = [Shown(port=0) for _ in range(2)]
+    try:
+        assert shown.port < others[0].port < others[1].port
+        for each in others:
+            assert each.get(f"/?token={each.token}")[1]["Set-Cookie"].startswith(f"robodyn_{each.port}=")
+            assert each.get()[0] == 403
+        with pytest.raises(ConfigurationError, match=r"cannot listen at 192\.0\.2\.1:0: "):
+            Browser(rd.load_robot(ROBOT), "192.0.2.1", 0)  # an address for documentation, of no machine
+    finally:
+        for each in others:
+            each.browser.stop()
 
 
 def test_each_start_has_a_token_of_its_own():

@@ -57,7 +57,7 @@ from robodyn_ros.planning.problem import Goal, JointGoal, MotionLimits, Problem,
 from robodyn_ros.robot import Pose, Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import tip
-from robodyn_ros.view.browser import Browser, check_free
+from robodyn_ros.view.browser import PORT, Browser, check_free
 
 FRAME_RATE = 25.0
 """Pictures a second in the browser."""
@@ -65,8 +65,8 @@ FRAME_RATE = 25.0
 PAUSE = 1.0
 """Time at the end of the motion, before it begins again [s]."""
 
-HOST, PORT = "127.0.0.1", 8080
-"""Address of the page, and its port unless one is given."""
+HOST = "127.0.0.1"
+"""Address of the page."""
 
 LAYERS = frozenset({"effort", "trace", "com"})
 """Layers of the marks that the browser shows."""

@@ -169,6 +169,9 @@ DIRECTIONS = 200
 PICTURE_HEIGHT = 1080
 """Height of a picture that is saved [px]."""
 
+PORT = 8080
+"""Port of a page, unless one is given or it is taken."""
+
 
 class Browser:
     """A server that shows the arm.
@@ -186,7 +189,7 @@ class Browser:
         Args:
             robot: the arm.
             host: address to listen at; 127.0.0.1 is this machine only.
-            port: port to listen at.
+            port: port to listen at; 0 for the first free one from ``PORT`` on.
             tip: name of the link that is traced; the last that moves unless given.
             near: path of the URDF, as :class:`~robodyn_ros.view.marks.Meshes` takes it.
 
@@ -197,11 +200,11 @@ class Browser:
         viser = need("viser", "the viewer needs viser", "robodyn_ros[viewer]")
         check_free(host, port)
         self.overlay = Overlay(robot, tip)
-        gate = Gate(host, port, robot.name)
+        gate = Gate(host, port or PORT, robot.name)
+        with gate.installed(), redirect_stdout(StringIO()):  # it would print a banner, verbose or not
+            self.server = viser.ViserServer(host=host, port=gate.port, label=robot.name, verbose=False)
         self.url = gate.url
-        with gate.installed() as ports, redirect_stdout(StringIO()):  # it would print a banner, verbose or not
-            self.server = viser.ViserServer(host=host, port=port, label=robot.name, verbose=False)
-        if ports[-1] != port:  # a viewer that was started together with this one was faster
+        if port and gate.port != port:  # a viewer that was started together with this one was faster
             self.server.stop()
             raise ConfigurationError(f"cannot listen at {host}:{port}: it is taken; choose another port")
         scene, size = self.server.scene, self.overlay.size
@@ -317,7 +320,7 @@ def on_white(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def check_free(host: str, port: int) -> None:
-    """Check that a port is free, because viser would silently take another one.
+    """Check that a port is free, because viser would silently take another one; of 0, that the address can be used.
 
     Raises:
         ConfigurationError: the port is taken, or the address is not this machine's.
@@ -327,10 +330,8 @@ def check_free(host: str, port: int) -> None:
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            if port == 0:
-                raise OSError("0 stands for any port, and the address is to be known")
             probe.bind((host, port))
         except (OSError, OverflowError) as cause:
             reason = str(cause).rstrip(".")
-            problem = f"cannot listen at {host}:{port}: {reason}; choose another port, from 1 to 65535"
-            raise ConfigurationError(problem) from cause
+            others = "choose another port, from 1 to 65535, or 0 for the first free one"
+            raise ConfigurationError(f"cannot listen at {host}:{port}: {reason}; {others}") from cause

@@ -88,6 +88,7 @@ class Gate:
 
     Attributes:
         token: opens the page.
+        port: that the server tries, at last its own.
         head: HTML for the head of the page.
     """
 
@@ -95,12 +96,11 @@ class Gate:
         """
         Args:
             host: address that the server listens at.
+            port: the first that it tries.
             title: of the page, in the browser's tab; viser's unless given.
-            port: its port.
         """
         self.token = secrets.token_urlsafe(TOKEN_BYTES)
-        self._cookie = f"robodyn_{port}"  # cookies of all ports of a machine share their names
-        self._host, self._port, self._title = host, port, title
+        self._host, self.port, self._title = host, port, title
         self.head = ""
         self._pages: dict[bool, bytes] = {}  # packed by gzip or not → the page with its title
         self._names = {"localhost", host.lower()}
@@ -111,7 +111,7 @@ class Gate:
     @property
     def url(self) -> str:
         """The address that opens the page, on this machine."""
-        return f"http://{_address(self._host)}:{self._port}/?token={self.token}"
+        return f"http://{_address(self._host)}:{self.port}/?token={self.token}"
 
     def refusal(self, path: str, headers: Mapping[str, Any]) -> str:
         """The reason for refusing a request; "" if it is passed.
@@ -134,14 +134,18 @@ class Gate:
         """The header Set-Cookie for the answer to a request with the token in its address; "" for every other."""
         if not self._is_token(parse_qs(urlsplit(path).query).get("token", [""])[0]):
             return ""
-        return f"{self._cookie}={self.token}; HttpOnly; SameSite=Strict; Path=/"
+        return f"{self._cookie_name}={self.token}; HttpOnly; SameSite=Strict; Path=/"
+
+    @property
+    def _cookie_name(self) -> str:
+        return f"robodyn_{self.port}"  # cookies of all ports of a machine share their names
 
     def _has_token(self, path: str, cookies: list[str]) -> bool:
         if self.cookie(path):
             return True
         for text in cookies:
             try:
-                morsel = SimpleCookie(text).get(self._cookie)
+                morsel = SimpleCookie(text).get(self._cookie_name)
             except CookieError:
                 continue
             if morsel is not None and self._is_token(morsel.value):
@@ -166,8 +170,8 @@ class Gate:
         return address.is_loopback or is_exposed(self._host)
 
     @contextmanager
-    def installed(self) -> Iterator[list[int]]:
-        """In this context, a new server of viser has this gate; yields the ports that it tries, its own last.
+    def installed(self) -> Iterator[None]:
+        """In this context, a new server of viser has this gate.
 
         Raises:
             ConfigurationError: this version of viser makes its server differently, and would have no gate.
@@ -176,18 +180,19 @@ class Gate:
 
         logging.getLogger("websockets.server").addFilter(_asked_for_something)
         module: Any = websockets.asyncio.server
-        serve, made = module.serve, list[int]()
+        serve, is_made = module.serve, False
 
         def guarded(handler: Any, host: str, port: int, *, process_request: Any, **options: Any) -> Any:
-            made.append(port)
+            nonlocal is_made
+            is_made, self.port = True, port
             return serve(handler, host, port, process_request=self._before(process_request), **options)
 
         module.serve = guarded
         try:
-            yield made
+            yield
         finally:
             module.serve = serve
-        if not made:
+        if not is_made:
             raise ConfigurationError("this version of viser cannot be guarded; install viser 1.1")
 
     def _before(self, answer: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:

@@ -47,15 +47,12 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.xacro import split_arguments
 from robodyn_ros.settings import CheckedSettings, setting
-from robodyn_ros.view.browser import Browser
+from robodyn_ros.view.browser import PORT, Browser
 from robodyn_ros.view.gate import EXPOSED, is_exposed
 from robodyn_ros.view.panel import AT_FIRST, TERMS, History, Panel
 
 CALENDAR = 1e8
 """Greater stamps are of a clock that counts from 1970; the page then counts from the first state on [s]."""
-
-PORT = 8080
-"""Port of the page, unless one is given."""
 
 POSED_RATE = 50.0
 """Rate of the states of an arm that the viewer poses [Hz]."""
@@ -221,7 +218,7 @@ class ViewerNode(ExceptionGuard, Node):  # type: ignore[misc]
         declare_description(self, read_only=True, judged=False)
         declare_settings(self, ViewerSettings, read_only=True)
         declare(self, "host", "127.0.0.1", "address to listen at; 0.0.0.0 lets other machines in", read_only=True)
-        declare(self, "port", PORT, "port to listen at", read_only=True)
+        declare(self, "port", 0, f"port to listen at; the first free one from {PORT} on if 0", read_only=True)
         declare_tool(self)
         text = "path of the URDF; packages of meshes are looked for around it too (robot_description, if it is a path)"
         declare(self, "urdf_file", "", text, read_only=True)
