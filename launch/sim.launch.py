@@ -14,23 +14,29 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from robodyn_ros.nodes.common.launching import (
+    Argument,
     accepted,
     chosen_joints,
+    declared,
     in_namespace,
     parameter_files,
     parameters_of,
     read_urdf,
 )
 
+ARGUMENTS: dict[str, Argument] = {
+    "use_sim_time": ("true", "time comes from /clock, which the simulator publishes", ("true", "True", "1"))
+}
+"""Name → default, description and choices, in place of those of arm.launch.py."""
+
 
 def generate_launch_description() -> LaunchDescription:
     """Return the description that `ros2 launch` runs."""
     arm = Path(get_package_share_directory("robodyn_ros")) / "launch" / "arm.launch.py"
-    simulated_time = {"use_sim_time": "true"}
     return LaunchDescription(
         [
-            # It declares the arguments, which the simulator shares.
-            IncludeLaunchDescription(str(arm), launch_arguments=simulated_time.items()),
+            *declared(ARGUMENTS),
+            IncludeLaunchDescription(str(arm)),  # it declares the others, which the simulator shares
             OpaqueFunction(function=simulator),
         ]
     )

@@ -108,7 +108,7 @@ CHOSEN = ("dynamics", "controller", "coupling")
 """Arguments with the names of parameters, which a parameter file may have."""
 
 FILES = ("arm.launch.py", "teleoperation.launch.py")
-"""The launch files that declare arguments; sim.launch.py has those of arm.launch.py."""
+"""The launch files that declare arguments; sim.launch.py has those of arm.launch.py, but for one."""
 
 
 @pytest.fixture
@@ -149,6 +149,17 @@ def test_show_args_lists_them(name):
         assert argument.description != "no description given"
         for choice in argument.choices or ():
             assert repr(choice) in argument.description
+    if name == "sim.launch.py":
+        assert "/clock, which the simulator publishes" in listed["use_sim_time"].description
+
+
+def test_a_simulated_arm_has_simulated_time_whatever_is_asked_for(monkeypatch, without_launch):
+    """launch takes the first declaration of an argument."""
+    monkeypatch.setattr("ament_index_python.packages.get_package_share_directory", lambda package: HERE.parent)
+    runpy.run_path(str(LAUNCH / "sim.launch.py"))["generate_launch_description"]()
+    (call,) = without_launch.DeclareLaunchArgument.call_args_list
+    assert (call.args, call.kwargs["default_value"]) == (("use_sim_time",), "true")
+    assert not {"false", "False", "0"} & set(call.kwargs["choices"])
 
 
 ONLY_OURS = {"rviz": "false", "robot_state_publisher": "false"}
