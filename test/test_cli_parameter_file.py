@@ -88,6 +88,9 @@ def test_a_section_with_a_misspelt_name_is_refused_where_no_other_is_for_the_nod
     with pytest.raises(InputError, match=r"parameters\.yaml is for a node 'controllers' \(is it 'controller'\?\)"):
         read_parameters(file, "controller")
     assert read_parameters(file, "conductor") == {"seed": 1, "state_rate": 100.0}
+    for other in ("controller2", "controller_2"):  # a second one, that its number tells from the first
+        file.write_text(FILE.replace("/controller:", f"{other}:"))
+        assert read_parameters(file, "controller") == {"seed": 1, "state_rate": 100.0}
     file.write_text(f"{FILE}controllers: {{ros__parameters: {{seed: 3}}}}")  # of a node of another package
     assert read_parameters(file, "controller")["seed"] == 1
 

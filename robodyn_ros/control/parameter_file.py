@@ -18,7 +18,7 @@ from math import isnan, nan
 from pathlib import Path
 from typing import Any, TypeVar
 
-from robodyn_ros.errors import ConfigurationError, InputError, Place, RobodynError, is_it
+from robodyn_ros.errors import ConfigurationError, InputError, Place, RobodynError, is_it, misspelt
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.reduction import chosen_joints
 from robodyn_ros.settings import of_parameter, parameter_name
@@ -291,7 +291,7 @@ def read_parameters(path: Path, node: str, namespace: str = "", *, named: bool =
     if not nodes:
         raise InputError("parameter file", f"{path} has no {PARAMETERS!r}", path)
     for other in nodes if node not in nodes else ():
-        if is_it(other, [node]):
+        if misspelt(other, [node]):
             raise InputError("parameter file", f"{path} is for a node {other!r}{is_it(other, [node])}", path)
     names, others = ({each, f"{namespace.strip('/')}/{each}".strip("/")} for each in (node, "any other"))
     own, lines = (
