@@ -26,6 +26,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
+from robodyn_ros.control.parameter_file import read_parameters
 from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.nodes.common.launching import (
     ACCEPT,
@@ -117,6 +118,7 @@ def graph(context: LaunchContext) -> list[Any]:
     chosen = parameters_of(given, "dynamics", "controller")
     joints = chosen_joints(given, urdf)
     states = ("joint_states", given["joint_states"])
+    own = files(node="controller")
     commands, manager = given["commands"] or "controller/commands", []
     if given["ros2_control"]:
         if given["namespace"]:
@@ -127,10 +129,14 @@ def graph(context: LaunchContext) -> list[Any]:
         need_package("controller_manager", "do not give ros2_control")
         file = given["ros2_control"]
         found = read_controller_manager(Path(file))
-        if joints and set(joints["joints"]) != set(found.joints):
+        by, chosen_by = "root and tip choose", joints
+        for path in own if not joints else ():
+            by, chosen_by = f"{given['config']} chooses", read_parameters(Path(path), "controller")
+        named = chosen_by.get("joints") or found.joints
+        if set(named) != set(found.joints):
             raise ConfigurationError(
-                f"ros2_control: {found.efforts} of {file} takes the efforts of {', '.join(found.joints)}, but root and "
-                f"tip choose {', '.join(joints['joints'])}: name the same joints in the file, or leave root and tip out"
+                f"ros2_control: {found.efforts} of {file} takes the efforts of {', '.join(found.joints)}, but {by} "
+                f"{', '.join(named)}: name the same joints in both, or choose none"
             )
         commands, joints = given["commands"] or found.commands, {"joints": list(found.joints)}
         renamed = [("~/robot_description", "robot_description")]
@@ -149,7 +155,7 @@ def graph(context: LaunchContext) -> list[Any]:
         Node(
             package="robodyn_ros",
             executable="controller",
-            parameters=[*files(node="controller"), model, chosen, joints, time],
+            parameters=[*own, model, chosen, joints, time],
             remappings=[states, ("~/commands", commands)],
             output="screen",
         ),

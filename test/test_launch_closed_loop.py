@@ -273,7 +273,7 @@ def test_a_controller_manager_is_not_started_where_it_would_read_nothing():
         launched("arm.launch.py", ros2_control="controllers.yaml", namespace="left", **ONLY_OURS)
 
 
-def test_root_and_tip_choose_the_joints_of_the_controller_manager(tmp_path, monkeypatch, without_launch):
+def test_root_and_tip_or_a_file_choose_the_joints_of_the_controller_manager(tmp_path, monkeypatch, without_launch):
     """Its order counts, because the efforts have no names; other joints than those chosen are a mistake."""
     monkeypatch.setattr("ament_index_python.packages.get_package_share_directory", lambda package: HERE.parent)
     monkeypatch.setattr("robodyn_ros.nodes.common.launching.get_package_prefix", lambda package: "/")
@@ -291,6 +291,13 @@ def test_root_and_tip_choose_the_joints_of_the_controller_manager(tmp_path, monk
         assert {"joints": ["shoulder", "elevator"]} in calls["controller"]["parameters"]
     given["tip"] = "hand"
     with pytest.raises(ConfigurationError, match="of shoulder, elevator, but root and tip choose elevator, shoulder, "):
+        launch["graph"](None)
+    given["tip"], own = "", tmp_path / "own.yaml"
+    given["config"] = str(own)
+    own.write_text("controller: {ros__parameters: {joints: [elevator, shoulder]}}", encoding="utf-8")
+    launch["graph"](None)
+    own.write_text("controller: {ros__parameters: {joints: [shoulder, wrist]}}", encoding="utf-8")
+    with pytest.raises(ConfigurationError, match=r"of shoulder, elevator, but .*own\.yaml chooses shoulder, wrist: "):
         launch["graph"](None)
 
 
