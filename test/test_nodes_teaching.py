@@ -105,6 +105,20 @@ def test_the_arm_is_to_be_guided_once_the_law_runs(prr, monkeypatch):
     assert next(script).what == "joint states"
 
 
+@pytest.mark.parametrize("last", ["the controller to change to free_drive", "the law free_drive", "joint states"])
+def test_a_controller_that_does_not_answer_gets_its_former_law_back(prr, monkeypatch, last):
+    """It may carry out late what it was asked for."""
+    node, _ = teacher_of(prr, monkeypatch)
+    node._law = node._running = "free_drive"
+    node._signalled, node._rows, asked = False, [], []
+    node._set = SimpleNamespace(service_is_ready=lambda: True, call_async=asked.append)
+    script = node._script()
+    while next(script).what != last:
+        assert not asked
+    script.close()  # as its runner does when its patience is over
+    assert [request.parameters[0].value.string_value for request in asked] == ["pd"]
+
+
 def test_a_controller_without_a_law_is_named(prr, monkeypatch):
     """One of another package: ROS answers with no value for a parameter that does not exist."""
     node, answer = teacher_of(prr, monkeypatch)

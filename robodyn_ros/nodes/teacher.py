@@ -112,9 +112,10 @@ class TeacherNode(ExceptionGuard, Node):  # type: ignore[misc]
                 problem = f"{self._controller} has no parameter {LAW}: leave the law empty to record under its own"
                 raise ConfigurationError(f"law: {problem}")
             before = values[0].string_value
-            yield from self._choose(self._law)
         try:
-            if self._law:  # the controller has agreed, and makes the law while the former one goes on
+            if self._law:
+                yield from self._choose(self._law)
+                # The controller has agreed, and makes the law while the former one goes on.
                 yield from self._until(f"the law {self._law}", lambda: self._running == self._law, SWITCH)
             yield from self._until("joint states", lambda: self._rows)
             self._rows.clear()
@@ -124,7 +125,8 @@ class TeacherNode(ExceptionGuard, Node):  # type: ignore[misc]
             tell({"stage": "the end"})
         finally:
             if before and before != self._law:
-                self._set.call_async(_request(before))  # sent even if the script no longer waits for the answer
+                # Sent even if the script no longer waits for the answer, or the controller has not answered before.
+                self._set.call_async(_request(before))
         try:
             if before:
                 yield from self._choose(before)
