@@ -25,6 +25,7 @@ from robodyn_ros.control.core_library import CODES
 from robodyn_ros.control.core_settings import RUN, array_at
 from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.faults.table import FAULTS
+from robodyn_ros.errors import NotReadyError
 from robodyn_ros.nodes.common.client_library import RCLError
 from robodyn_ros.nodes.common.diagnostics import RECENT
 from robodyn_ros.plugins import load
@@ -118,6 +119,24 @@ def test_states_that_broke_off_are_counted_once(simulated):
     assert begun <= on.loop._periods.runner.last_state.received <= time.monotonic()
     assert on.loop.latest is not None  # this reads all periods so far
     assert (counts["states broke off"], on.loop.control.restarts) == (before + 1, 1)
+
+
+def test_a_thread_that_does_not_respond_is_said_in_a_line(simulated, monkeypatch):
+    """The state of the loop is unknown then; timers, services and the diagnostics ask for it."""
+    on, said = simulated, []
+
+    def ask(_request):
+        raise NotReadyError("the thread does not respond")
+
+    on.state()
+    monkeypatch.setattr(on.node.faults, "_warn", said.append)
+    with monkeypatch.context() as patch:
+        patch.setattr(on.loop.control, "requester", ask)
+        on.node.guarded(lambda: on.loop.law)()
+        assert on.level() == ("ERROR", "the thread does not respond; not ready")
+    assert said == ["not ready: the thread does not respond (seen 1 times)"]
+    on.state()
+    assert on.level()[0] == "WARN"  # of a moment ago
 
 
 def test_the_command_that_answers_a_jump_is_counted(simulated):

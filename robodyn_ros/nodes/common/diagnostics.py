@@ -25,7 +25,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
 from robodyn_ros.control.parameter_file import refuse_replaced
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, NotReadyError
 from robodyn_ros.nodes.common.client_library import RELIABLE, steady_timer
 from robodyn_ros.nodes.common.messages import decode
 from robodyn_ros.nodes.common.parameters import NodeParameters
@@ -93,8 +93,12 @@ class Faults:
             self._warn(f"{kind}: {text} (seen {self.counts[kind]} times)")
 
     def unforeseen(self, problem: BaseException) -> None:
-        """Count an unhandled exception, and log its traceback unless one was logged a moment ago."""
-        if self._is_due(UNFORESEEN, ""):
+        """Count an unhandled exception, and log its traceback unless one was logged a moment ago; the message of a
+        :class:`NotReadyError` needs none.
+        """
+        if isinstance(problem, NotReadyError):
+            self.count("not ready", problem)
+        elif self._is_due(UNFORESEEN, ""):
             text = "".join(traceback.format_exception(problem)).rstrip()
             self._warn(f"{UNFORESEEN} (seen {self.counts[UNFORESEEN]} times):\n{text}")
 
@@ -278,7 +282,10 @@ class Diagnostics:
 
     def publish(self) -> None:
         """Publish a report now."""
-        report = self._report()
+        try:
+            report = self._report()
+        except NotReadyError as problem:
+            report = Report("", str(problem), "", {}, failed=True)
         recent, values = self._faults.recent, {**report.values, **dict(sorted(self._faults.counts.items()))}
         level = DiagnosticStatus.WARN if report.problem or recent else DiagnosticStatus.OK
         status = DiagnosticStatus(

@@ -223,7 +223,8 @@ class LoopRunner:
             if not self.open:
                 self._core.request(request)
             elif self._library.runner_request(self._address, ctypes.c_void_p(request.address)):
-                raise NotReadyError("the thread of the control loop does not respond")
+                why = "it may get no processor (thread_priority)"
+                raise NotReadyError(f"the thread of the control loop does not respond; {why}")
 
     def respond(self, state: Measured, now: int) -> None:
         """Send the command for a state that came at a time of the node [ns], without a thread."""
