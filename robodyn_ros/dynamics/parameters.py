@@ -234,7 +234,7 @@ def grouped_map(tree: Tree) -> Array:
             handed[:, :2, :] = handed[:, :, :2] = 0.0
         own -= handed
         below = pseudo[node.parent] if node.parent >= 0 else base
-        below += moved(handed, _pose(node))
+        below += moved(handed, Pose(node.rotation, node.offset))  # a turn about z changes nothing that is handed on
     kept = [p[:, i, j] for node, p in zip(tree.nodes, pseudo, strict=True) for i, j in grouped_entries(node)]
     return np.array([*kept, *base[:, :, 3].T])
 
@@ -248,12 +248,6 @@ def _units_in_tree(tree: Tree) -> list[Array]:
     """Pseudo-inertia of every node in its frame for each unit vector of θ in turn, (10 · bodies, 4, 4)."""
     units = to_pseudo(np.eye(10 * len(tree.nodes)).reshape(-1, len(tree.nodes), 10))
     return [moved(units[:, index], node.frame.inverse()) for index, node in enumerate(tree.nodes)]
-
-
-def _pose(node: TreeNode) -> Pose:
-    """Pose of a node's frame in its parent's, with the joint at 0."""
-    c, s = np.cos(node.turn), np.sin(node.turn)
-    return Pose(node.rotation @ np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]), node.offset)
 
 
 def to_inertial(parameters: Array) -> Inertial:
