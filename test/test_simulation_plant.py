@@ -3,6 +3,8 @@
 
 """The plant: stops, friction, limits, time, and what it refuses."""
 
+from unittest.mock import Mock
+
 import arms
 import numpy as np
 import pytest
@@ -140,6 +142,13 @@ def test_a_velocity_into_a_stop_is_lost_on_reset():
     assert rail.qd[0] == 0.0
     rail.reset([0.0], [3.0])
     assert rail.qd[0] == 3.0
+
+
+def test_a_reset_into_a_stop_raises_the_error_of_the_model(monkeypatch):
+    rail = plant_of(arms.slider((0, 1, 10, 100)), compiled=False)
+    monkeypatch.setattr(rail.dynamics, "mass_matrix", Mock(side_effect=ZeroDivisionError("told to")))
+    with pytest.raises(ZeroDivisionError, match="told to"):
+        rail.reset([0.0], [-3.0])
 
 
 def test_effort_is_clamped_to_the_limit():
