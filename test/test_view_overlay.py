@@ -450,7 +450,7 @@ def test_a_slider_moves_its_own_joint_and_no_other(robot, monkeypatch):
     gui.add_slider.side_effect = slider
     monkeypatch.setattr("robodyn_ros.view.panel.monotonic", lambda: now[0])
     requests = Requests(lambda q: asked.append(q.tolist()), *[None] * 5)
-    panel = Panel(gui, robot, requests, {}, simulated=False)
+    panel = Panel(gui, robot, requests, {}, simulated=False, poses={"reach": np.array([0.2, 0.3, 0.1])})
 
     def rests_at(*q):
         for _ in range(30):
@@ -471,3 +471,9 @@ def test_a_slider_moves_its_own_joint_and_no_other(robot, monkeypatch):
     assert [slider.value for slider in panel._sliders] == [0.6, 2.0, 0.4]
     move(0, 0.8)
     assert asked[-1] == [0.8, 7.0, 0.4]
+    chosen, (choose,) = gui.add_dropdown.return_value, gui.add_dropdown.return_value.on_update.call_args.args
+    chosen.value, before = "reach", len(asked)
+    for _ in range(2):  # the choice ends by itself
+        choose(None)
+    assert asked[before:] == [[0.2, 0.3, 0.1]]
+    assert [slider.value for slider in panel._sliders] == [0.2, 0.3, 0.1]

@@ -271,7 +271,7 @@ class Panel:
             goal = self._gui.add_dropdown("go to", (NO_POSE, *self._poses))
 
             def go(_: Any) -> None:
-                if not self._quiet and goal.value in self._poses:
+                if goal.value in self._poses:
                     q = self._poses[goal.value]
                     self.set_sliders(q)
                     self._changed = monotonic()
