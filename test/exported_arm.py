@@ -51,7 +51,6 @@ def at(values: Any) -> ctypes.c_void_p:
 def library(texts: Mapping[str, str]) -> Path:
     """The C files of a package as a library, compiled once for all that ask for the same."""
     compiler = find_compiler()
-    assert compiler is not None
     files = {name: text for name, text in texts.items() if name.startswith("src/") and name.endswith((".c", ".h"))}
     key = hashlib.sha256(repr((compiler.identity, FLAGS, sorted(files.items()))).encode()).hexdigest()
 

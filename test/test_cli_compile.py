@@ -23,14 +23,11 @@ from robodyn_ros.control.contact import contact_of
 from robodyn_ros.control.loop_settings import loop_default_values
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.engine import find_compiler
 from robodyn_ros.engine.library import cache_folder, only_listed
 from robodyn_ros.errors import NotReadyError
 
 PRR = Path(__file__).parent.parent / "urdf" / "prr.urdf"
 STATES = np.random.default_rng(4).uniform(-2, 2, (3, 11, 3))  # q, q̇, q̈ or τ of eleven states
-
-pytestmark = pytest.mark.skipif(find_compiler() is None, reason="there is no C compiler on this machine")
 
 SCRIPT = """
 import json, sys

@@ -41,7 +41,6 @@ from robodyn_ros.control.loop_settings import make_loop_settings, model_paramete
 from robodyn_ros.control.motion.streams import StreamedTool
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.dynamics.sensitivity import sensitivity_parameters
-from robodyn_ros.engine import find_compiler
 from robodyn_ros.errors import ConfigurationError, InputError, RobodynError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.settings import parameter_specs
@@ -77,8 +76,6 @@ PACKAGE = "some_arm_controllers"
 
 PRR = re.sub('effort="[^"]*"', 'effort="300"', arms.PRR)
 TURNING = arms.mechanism("PRR", (11, 2.5, 1.6), (1, 0.4, 0.3), (0.1, 0.2, 0.13)).replace("revolute", "continuous")
-
-needs_compiler = pytest.mark.skipif(find_compiler() is None, reason="there is no C compiler")
 
 
 class Exported(NamedTuple):
@@ -302,7 +299,6 @@ ARMS = ["prr", *(name for name in ("ur5_robot", "panda") if name in industrial.u
 CASES = [("prr", "computed_torque"), *((name, "impedance") for name in ARMS[1:2]), ("turning", "disturbance_observer")]
 
 
-@needs_compiler
 @pytest.mark.parametrize(("name", "law"), CASES)
 def test_the_loop_is_that_of_the_node_to_the_last_bit(name: str, law: str) -> None:
     """States as good as they come, references, trajectories, holds, other settings, faults."""
@@ -367,7 +363,6 @@ FAULTS = {
 """Fault of benchmarks/fault_kinds.py → what no joint of the PRR may reach under it, in velocity limits."""
 
 
-@needs_compiler
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_is_answered_as_by_the_node_to_the_last_bit(name: str) -> None:
     """In closed loop: the arm swings under the commands of both, which are the same; drives that brake after 150 ms."""
@@ -406,7 +401,6 @@ def array_at(address: Any, count: int, kind: type = np.float64) -> np.ndarray:
     return np.ndarray((count,), kind, (ctypes.c_char * (8 * count)).from_address(int(address)))
 
 
-@needs_compiler
 @pytest.mark.parametrize("name", ARMS)
 def test_settings_are_those_of_the_node(name: str) -> None:
     """For random parameters: every number of the core's settings, and of the control step's."""
@@ -449,7 +443,6 @@ def test_settings_are_those_of_the_node(name: str) -> None:
         both.exported.code.arm_settings_destroy(prepared)
 
 
-@needs_compiler
 @pytest.mark.parametrize(("name", "away"), [*((name, 0.0) for name in ARMS), (ARMS[0], 0.5), (ARMS[0], 1e3)])
 def test_a_pose_that_is_streamed_is_reached_as_by_the_node(name: str, away: float) -> None:
     """The arm is where its reference is; both take it from the core, with the numbers of their own texts.
@@ -482,7 +475,6 @@ def test_a_pose_that_is_streamed_is_reached_as_by_the_node(name: str, away: floa
     np.testing.assert_allclose(kinematics.pose(tool.link, q), target, atol=1e-4)
 
 
-@needs_compiler
 def test_a_refusal_has_the_words_of_the_node() -> None:
     both = Twins("prr", "computed_torque")
     q = both.robot.home
@@ -538,7 +530,6 @@ def standing(periods: int, asked: dict[int, list[float]] | None = None, q: np.nd
     return rows
 
 
-@needs_compiler
 def test_an_update_neither_allocates_nor_locks(prr: Exported) -> None:
     asked: dict[int, list[float]] = {
         10: [REFERENCE, 1, 1, 1, 1, 0.12, 0.1, 0.1, *np.zeros(6)],
@@ -554,7 +545,6 @@ def test_an_update_neither_allocates_nor_locks(prr: Exported) -> None:
     assert "the transform of the frame" not in said
 
 
-@needs_compiler
 @pytest.mark.parametrize(
     ("message", "problem"),
     [
@@ -570,7 +560,6 @@ def test_a_reference_of_no_joint_changes_nothing(prr: Exported, message: list[fl
     np.testing.assert_array_equal(efforts, expected)
 
 
-@needs_compiler
 def test_drives_in_mit_mode_give_the_effort_at_the_state(prr: Exported) -> None:
     asked: dict[int, list[float]] = {60: [TRAJECTORY, 1, 3, 3, 0, np.nan, 0, 1, 2, 0.3, 0.15, 0.1, 0.1, 0.0, 0.0, 0.0]}
     rows = standing(500, asked)
@@ -582,7 +571,6 @@ def test_drives_in_mit_mode_give_the_effort_at_the_state(prr: Exported) -> None:
     assert k.max() > 0.0 and d.max() > 0.0
 
 
-@needs_compiler
 def test_no_state_since_the_activation_is_an_error(prr: Exported) -> None:
     """The commands that stood before, 50, do not stay: zero, for no gravity is known."""
     efforts, said, code = history_of(prr, standing(100, q=STANDS * np.nan), "before:50")
@@ -593,7 +581,6 @@ def test_no_state_since_the_activation_is_an_error(prr: Exported) -> None:
     assert "no usable state has come since the controller was activated" in said
 
 
-@needs_compiler
 def test_without_states_after_a_switch_the_last_gravity_stays(prr: Exported) -> None:
     shaped = standing(200)
     for k in range(200, 300):
@@ -605,7 +592,6 @@ def test_without_states_after_a_switch_the_last_gravity_stays(prr: Exported) -> 
     np.testing.assert_allclose(efforts[-1], dynamics.gravity(STANDS), rtol=1e-9)
 
 
-@needs_compiler
 @pytest.mark.parametrize("left", ["gravity", "zero", "damping"])
 def test_what_a_deactivation_leaves_on_the_drives(prr: Exported, left: str) -> None:
     made = with_parameters(prr, mit_limits="500.0\t5.0", on_deactivate=left, plausibility="false")
@@ -624,13 +610,11 @@ def test_what_a_deactivation_leaves_on_the_drives(prr: Exported, left: str) -> N
         assert ("deactivated in motion, at 0.5" in said) == is_told
 
 
-@needs_compiler
 def test_damping_is_left_by_drives_that_have_one(prr: Exported) -> None:
     _, said, code = history_of(with_parameters(prr, on_deactivate="damping"), [])
     assert code == 3 and "on_deactivate: 'damping' is that of drives in MIT mode" in said
 
 
-@needs_compiler
 def test_commands_that_are_not_taken_are_an_error(prr: Exported) -> None:
     """A miss is tried again in the next period; misses for state_timeout are the manager's matter."""
     _, said, code = history_of(prr, standing(100), "refuse:20:25")
@@ -641,7 +625,6 @@ def test_commands_that_are_not_taken_are_an_error(prr: Exported) -> None:
     assert "command interfaces have not taken" in active and "command interfaces have not taken" not in inactive
 
 
-@needs_compiler
 def test_a_target_out_of_reach_is_reported_while_the_controller_is_active(prr: Exported) -> None:
     asked = {k: [POSE, 0, 9.0, 9.0, 9.0, 0.0, 0.0, 0.0, 1.0] for k in range(50, 2500, 20)}
     unfelt = {f"contact.joint{k}.{what}": "0.0" for k in (1, 2, 3) for what in ("touch", "collision")}
@@ -652,7 +635,6 @@ def test_a_target_out_of_reach_is_reported_while_the_controller_is_active(prr: E
     assert "the tool cannot reach its streamed target" not in inactive
 
 
-@needs_compiler
 def test_a_trajectory_that_cannot_begin_at_its_start_time_is_reported(prr: Exported) -> None:
     """It was accepted where the motion before it was to be by then; that motion is slowed down since."""
     asked: dict[int, list[float]] = {
@@ -667,7 +649,6 @@ def test_a_trajectory_that_cannot_begin_at_its_start_time_is_reported(prr: Expor
         assert code == 0 and said.count("request refused: speed: joint 'joint3'") == count, said
 
 
-@needs_compiler
 @pytest.mark.parametrize("streamed", [False, True])
 def test_a_hold_counts_for_a_trajectory_or_a_reference_that_came_just_before(prr: Exported, streamed: bool) -> None:
     """Both come before the next update, which stops first what it was following."""
@@ -684,7 +665,6 @@ def test_a_hold_counts_for_a_trajectory_or_a_reference_that_came_just_before(prr
     np.testing.assert_array_equal(stopped, still)
 
 
-@needs_compiler
 def test_what_comes_while_the_controller_is_not_active_is_refused(prr: Exported) -> None:
     _, said, code = history_of(prr, standing(50))
     assert code == 0, said
@@ -692,7 +672,6 @@ def test_what_comes_while_the_controller_is_not_active_is_refused(prr: Exported)
     assert "trajectory refused: the controller is not active" in said.split("deactivated\n")[1]
 
 
-@needs_compiler
 def test_two_arms_in_one_process(prr: Exported, tmp_path: Path) -> None:
     """Both libraries see each other's names, as where a process loads its plugins that way."""
     one = arms.mechanism("P", (3.1,))
@@ -707,7 +686,6 @@ def test_two_arms_in_one_process(prr: Exported, tmp_path: Path) -> None:
         assert len(efforts[str(prr.program.parent)].split()) == 3 and len(efforts[str(tmp_path)].split()) == 1
 
 
-@needs_compiler
 @pytest.mark.thorough
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("observed", ["tool", "nothing"])
@@ -726,7 +704,6 @@ def prr(tmp_path_factory: pytest.TempPathFactory) -> Exported:
     return build(tmp_path_factory.mktemp("prr"), PRR, given_for(robot, np.random.default_rng(1)))
 
 
-@needs_compiler
 def test_a_clock_that_is_set_stops_no_motion(prr: Exported) -> None:
     """The controller_manager gives the nodes' time, which an operator or NTP may set, and periods by a steady clock."""
     n, periods, duration = 3, 2600, 2.4
@@ -778,7 +755,6 @@ def test_it_compiles_against_ros2_control(tmp_path: Path) -> None:
     run("g++", "-std=c++17", *WARNINGS, "-fsyntax-only", *own, *folders, *sources)
 
 
-@needs_compiler
 def test_it_compiles_without_tf(prr: Exported) -> None:
     package = prr.program.parent / PACKAGE
     places = (f"-I{folder}" for folder in (DECLARATIONS, package / "build", package / "src"))
@@ -883,7 +859,6 @@ def test_what_cannot_be_exported_says_why() -> None:
         exported(PRR, {}, "mpc")
 
 
-@needs_compiler
 def test_other_values_of_fixed_parameters_are_refused(prr: Exported) -> None:
     for name, value, why in (
         ("controller", "pd", "fixed in this package to 'computed_torque'"),

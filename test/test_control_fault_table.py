@@ -13,7 +13,6 @@ import pytest
 from forked_workers import WORKER
 
 from robodyn_ros.control.core_library import caller_library
-from robodyn_ros.engine import find_compiler
 from robodyn_ros.errors import NotReadyError
 
 ROOT = Path(__file__).parents[1]
@@ -121,7 +120,6 @@ assert any(line.startswith(row) for line in fault_rows())
 
 
 @pytest.mark.thorough
-@pytest.mark.skipif(find_compiler() is None, reason="there is no C compiler")
 def test_a_new_kind_is_a_row_its_detection_and_its_test(tmp_path: Path) -> None:
     for folder in ("robodyn_ros", "docs", "test", "urdf", "config", "benchmarks"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
@@ -145,7 +143,6 @@ def test_a_new_kind_is_a_row_its_detection_and_its_test(tmp_path: Path) -> None:
     assert "2 passed" in done.stdout or "rclpy" in done.stdout
 
 
-@pytest.mark.skipif(find_compiler() is None, reason="there is no C compiler")
 def test_code_that_does_not_compile_says_what_the_compiler_says(tmp_path: Path) -> None:
     code = tmp_path / "judge.c"
     code.write_text("int judge(void) { return FAULT_QUICK; }\n", encoding="utf-8")

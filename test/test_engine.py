@@ -27,8 +27,6 @@ from robodyn_ros.engine.kernel import FEW
 from robodyn_ros.engine.library import CacheError, cache_folder, load_library, make_library
 from robodyn_ros.engine.program import class_key, hash_sources
 
-needs_compiler = pytest.mark.skipif(library.find_compiler() is None, reason="there is no C compiler on this machine")
-
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -45,7 +43,6 @@ def gravity(compiled: bool = True) -> np.ndarray:
     return rd.create_dynamics("rnea", robot, compiled=compiled).gravity(np.array([0.1, -0.2, 0.3, -0.4]))
 
 
-@needs_compiler
 def test_compiled_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = gravity()
     (entry,) = cache.glob("*.so")
@@ -56,7 +53,6 @@ def test_compiled_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not [*cache.glob(".*")], "temporary files are left behind"
 
 
-@needs_compiler
 @pytest.mark.parametrize(
     "damage", ["truncated", "other content", "no checksum", "checksum is no text", "writable by others", "a link"]
 )
@@ -85,7 +81,6 @@ def test_a_damaged_entry_is_rebuilt(cache: Path, damage: str, tmp_path: Path) ->
     assert not entry.stat().st_mode & 0o022
 
 
-@needs_compiler
 @pytest.mark.parametrize("mode", [0o777, 0o770])
 def test_a_folder_that_others_can_write_to_is_not_used(
     cache: Path, mode: int, caplog: pytest.LogCaptureFixture
@@ -128,7 +123,6 @@ def test_a_compiler_that_fails_is_named(
     assert "false failed" in caplog.text
 
 
-@needs_compiler
 def test_nodes_that_start_at_once_share_the_cache(cache: Path) -> None:
     """Processes race for the same cold entry; each gets the right answer and one whole library is left."""
     script = (
@@ -144,7 +138,6 @@ def test_nodes_that_start_at_once_share_the_cache(cache: Path) -> None:
     assert len([*cache.glob("*.so")]) == 1
 
 
-@needs_compiler
 def test_the_key_tells_arms_formulations_and_code_apart(cache: Path) -> None:
     robots = [rd.load_robot(random_robot(seed, joints=2)) for seed in (1, 2)]
     for robot in robots:
@@ -213,7 +206,6 @@ def test_the_key_of_a_class_changes_with_the_files_around_it(
     assert class_key(RNEA) not in keys
 
 
-@needs_compiler
 def test_few_states_need_no_code_of_their_own_and_many_give_the_same(cache: Path) -> None:
     library._loaded.clear()
     dynamics = rd.create_dynamics("rnea", rd.load_robot(random_robot(3, joints=4)))
@@ -237,7 +229,6 @@ def answers(path: Path | None) -> bool:
     return path is not None and ctypes.CDLL(str(path)).answer() == 42
 
 
-@needs_compiler
 def test_the_same_code_under_another_key_compiles_nothing(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = make_library("answer", "one", lambda: CODE)
     monkeypatch.setattr(library.Compiler, "compile", None)  # a second compilation would fail
@@ -249,7 +240,6 @@ def test_the_same_code_under_another_key_compiles_nothing(cache: Path, monkeypat
     assert make_library("answer", "other", lambda: pytest.fail("the source is not asked for again")) == second
 
 
-@needs_compiler
 def test_a_library_that_was_begun_is_waited_for_and_not_made_twice(
     cache: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -272,7 +262,6 @@ def test_a_library_that_was_begun_is_waited_for_and_not_made_twice(
     assert [record.getMessage() for record in caplog.records] == ["compiling answer for this arm (1 of 1)"]
 
 
-@needs_compiler
 def test_what_goes_wrong_in_the_background_is_told_to_who_asks(cache: Path) -> None:
     library.start_library("answer", "one", lambda: "no C")
     with pytest.raises(library.CompilationError, match="failed"):
@@ -280,7 +269,6 @@ def test_what_goes_wrong_in_the_background_is_told_to_who_asks(cache: Path) -> N
     assert answers(make_library("answer", "one", lambda: CODE))
 
 
-@needs_compiler
 def test_pages_are_one_library(cache: Path) -> None:
     pages = [
         "int part(void);\n#define TWO 2\n",
@@ -290,7 +278,6 @@ def test_pages_are_one_library(cache: Path) -> None:
     assert answers(make_library("answer", "one", lambda: library.PAGE.join(pages)))
 
 
-@needs_compiler
 def test_a_file_system_without_hard_links_gets_copies(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise PermissionError
@@ -301,7 +288,6 @@ def test_a_file_system_without_hard_links_gets_copies(cache: Path, monkeypatch: 
     assert not [*cache.glob(".*")], "temporary files are left behind"
 
 
-@needs_compiler
 @pytest.mark.parametrize("key", ["one", "other"])
 @pytest.mark.parametrize("damage", ["both names of the file", "the library of the code", "the checksum of the code"])
 def test_damaged_code_is_compiled_again(cache: Path, key: str, damage: str) -> None:
@@ -323,7 +309,6 @@ def test_damaged_code_is_compiled_again(cache: Path, key: str, damage: str) -> N
     assert answers(found)
 
 
-@needs_compiler
 def test_what_is_loaded_is_what_was_checked_whatever_its_path_leads_to_then(cache: Path, tmp_path: Path) -> None:
     """Who owns a folder above the cache can exchange a file between the check and dlopen: he won 2 of 70 starts."""
     made = make_library("answer", "one", lambda: CODE)
@@ -359,7 +344,6 @@ def test_what_is_loaded_is_what_was_checked_whatever_its_path_leads_to_then(cach
         load_library(made)
 
 
-@needs_compiler
 def test_libraries_that_share_a_descriptor_one_after_the_other_are_told_apart(cache: Path) -> None:
     for number in range(12):
         code = f"int answer(void) {{ return {number}; }}"
@@ -369,7 +353,6 @@ def test_libraries_that_share_a_descriptor_one_after_the_other_are_told_apart(ca
             assert load_library(made).answer() == number
 
 
-@needs_compiler
 @pytest.mark.parametrize("mode", [0o777, 0o770])
 def test_a_code_folder_that_others_can_write_to_is_not_used(cache: Path, mode: int) -> None:
     (cache / "code").mkdir(parents=True)

@@ -61,8 +61,6 @@ def module_of(files: dict[str, str]) -> ModuleType:
 
 def library_of(files: dict[str, str], folder: Path, *flags: str) -> ctypes.CDLL:
     compiler = find_compiler()
-    if compiler is None:
-        pytest.skip("there is no C compiler here")
     for name, text in files.items():
         (folder / name).write_text(text, encoding="ascii")
     source = next(folder / name for name in files if name.endswith(".c"))

@@ -18,15 +18,12 @@ from robodyn_ros.control import ControlLoop, rest_to_rest
 from robodyn_ros.control.laws.traced import trace_problem
 from robodyn_ros.control.loop_settings import EFFORT_RATE, MODEL, loop_default_values, make_loop_settings
 from robodyn_ros.control.parameter_file import FileParameters
-from robodyn_ros.engine import find_compiler
 from robodyn_ros.simulation.hardware import default_values, make_hardware_settings
 from robodyn_ros.simulation.trial_run import run_until_fault
 
 ROOT = Path(__file__).parents[1]
 PRR = rd.load_robot(ROOT / "urdf/prr.urdf")
 START = {"elevator": 0.3, "shoulder": -0.9, "wrist": 0.4}
-
-pytestmark = pytest.mark.skipif(find_compiler() is None, reason="there is no C compiler")
 
 
 @pytest.fixture(scope="module", autouse=True)

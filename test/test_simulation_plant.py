@@ -14,7 +14,6 @@ from truth import Pinocchio
 
 import robodyn_ros as rd
 from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY
-from robodyn_ros.engine import find_compiler
 from robodyn_ros.errors import InputError, LimitError, SimulationError
 from robodyn_ros.simulation import Plant, StopSettings
 from robodyn_ros.simulation.plant.mujoco import MuJoCoPlant
@@ -70,7 +69,6 @@ def test_free_fall_onto_the_stop():
             assert (lift.q[0], lift.qd[0]) == (0.0, 0.0)
 
 
-@pytest.mark.skipif(find_compiler() is None, reason="there is no C compiler on this machine")
 def test_an_arm_without_effort_falls_onto_its_stops_and_lies_there_for_good():
     """The hand swings on until friction has stopped it; before, it is fast enough to lift the elevator off its stop."""
     rough = '<axis xyz="0.0 1.0 0.0"/><dynamics damping="0.3" friction="0.1"/>'

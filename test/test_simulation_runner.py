@@ -8,20 +8,16 @@ import numpy as np
 import pytest
 from plants import FRICTION, plant_of
 
-from robodyn_ros.engine import find_compiler
 from robodyn_ros.errors import SimulationError
 from robodyn_ros.simulation import StopSettings
 from robodyn_ros.simulation.integrators.rk4 import RK4
 from robodyn_ros.simulation.rollout import rollout
-
-compiled = pytest.mark.skipif(find_compiler() is None, reason="there is no C compiler")
 
 
 def prr_plant(**options):
     return plant_of("prr", q0=[0.5, 0.6, -0.4], friction=FRICTION, stops=StopSettings(restitution=0.4), **options)
 
 
-@compiled
 def test_a_motion_of_a_compiled_arm_never_goes_through_python(monkeypatch):
     """Neither a bare rollout, nor one with friction, stops and bounces."""
     arm = prr_plant()
@@ -89,7 +85,6 @@ class Tripping(RK4):
         return super().step(acceleration, q, qd, dt)
 
 
-@compiled
 def test_what_is_raised_in_a_model_or_an_integrator_comes_out_and_the_state_stays(monkeypatch):
     """An integrator in Python on a compiled model, then a model in Python: both are called back by C."""
     arm = prr_plant(integrator=Tripping())

@@ -11,14 +11,11 @@ from trials import PRR, hardware_of, loop_of
 import robodyn_ros as rd
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.motion.point_to_point import rest_to_rest
-from robodyn_ros.engine import find_compiler
 from robodyn_ros.errors import InputError, JumpError, LimitError, RobodynError
 from robodyn_ros.plugins import load_whole
 from robodyn_ros.simulation.plant.native import Plant
 from robodyn_ros.simulation.trial import Trial, TrialSamples
 from robodyn_ros.simulation.trial_run import run_trial, run_until_fault
-
-pytestmark = pytest.mark.skipif(find_compiler() is None, reason="there is no C compiler")
 
 NAMES = PRR.joint_names
 

@@ -221,7 +221,7 @@ def test_whoever_tries_the_cases_the_file_is_the_same(tmp_path):
     bench = CaseRunner(wanted)
     row = parquet.read_table(files[0]).to_pylist()[7]
     assert repr(row) == repr(bench.row(*wanted.cases(7, 1)))  # to the last bit, and NaN is NaN
-    assert column(files[0], "compiled").all() == (rd.engine.find_compiler() is not None)
+    assert column(files[0], "compiled").all()
     peak = np.sort(column(files[0], f"peak_error/{FIRST}"))
     bound = (peak[6] + peak[7]) / 2.0
     (summary,) = summarise(study(specification=Specification({("peak_error", FIRST): bound})), files[0])
@@ -283,7 +283,7 @@ def test_a_case_whose_gains_cannot_be_carried_and_one_that_is_impossible(prr, tm
     summary = summarise(wanted, file)[0]
     assert summary.cases == 4 and sum(summary.failed.values()) == 3
     assert [number for number, _, _ in summary.worst[:3]] == [1, 2, 3]
-    assert (summary.compiled == summary.cases) == (rd.engine.find_compiler() is not None)
+    assert summary.compiled == summary.cases
 
 
 @pytest.fixture
