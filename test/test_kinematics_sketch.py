@@ -73,6 +73,12 @@ def test_the_same_arm_gives_the_same_bytes() -> None:
     assert sketch(robot) != sketch(robot, [0.2, 0.1, 0.4])
 
 
+def test_a_joint_whose_range_is_elsewhere_is_drawn_in_its_middle() -> None:
+    turn = joint("turn", "revolute", "base", "arm", (0, 1, 0), limit=(1.0, 2.0, 3.0, 4.0))
+    arm = rd.load_robot(robot("bent", link("base"), link("arm", 1.0, (0, 0, 0.2), (0.1, 0, 0, 0.1, 0, 0.1)), turn))
+    assert sketch(arm) == sketch(arm, [1.5])
+
+
 def test_an_arc_begins_at_zero_and_ends_at_the_link() -> None:
     robot = rd.load_robot(URDF / "two_link.urdf")
     arcs = [

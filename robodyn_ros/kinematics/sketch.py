@@ -163,8 +163,7 @@ def _telling_pose(robot: Robot) -> Array:
             wanted = nearest + min(SLIDE * (upper - nearest), reach) if upper > nearest else SLIDE * (lower - upper)
         else:
             wanted, sign = sign * TURN, sign if index % 2 else -sign
-            middle = (lower + upper) / 2.0 if np.isfinite(lower + upper) else 0.0
-            wanted = wanted if lower < wanted < upper else middle
+            wanted = wanted if lower < wanted < upper else joint.middle
         pose[index] = np.clip(wanted, lower, upper)
     return pose
 
