@@ -287,8 +287,8 @@ def test_friction_alone_that_joints_do_not_have(viscous):
 def test_weights_and_motions():
     arm = Unknown(RR)
     good, bad = arm.motion(100, seed=1), arm.motion(100, seed=2)
-    bad = replace(bad, effort=bad.effort + 50.0)
-    both = Samples.joined([good, bad], weights=(1.0, 0.0))
+    bad = replace(bad, effort=bad.effort + 50.0, weight=np.zeros(100))
+    both = Samples.joined([good, bad])
     assert both.motions.tolist() == [0.0] * 100 + [1.0] * 100
     found = identify(RR, both, IdentificationSettings(robust=False))
     truth = found.base.values(arm.theta)

@@ -111,29 +111,22 @@ class Samples:
         return len(self.t)
 
     @classmethod
-    def joined(cls, parts: Sequence[Samples], weights: Sequence[float] | None = None) -> Samples:
+    def joined(cls, parts: Sequence[Samples]) -> Samples:
         """Several sets of samples as one; each part's motions stay apart.
-
-        Args:
-            parts: samples of the same arm.
-            weights: factor on each part's weights; 1 unless given.
 
         Raises:
             InputError: there is no part, or the parts are of different arms.
         """
         if not parts or len({part.n for part in parts}) > 1:
             raise InputError("parts", f"must be samples of one arm, not of {[part.n for part in parts]} joints", parts)
-        factors = [1.0] * len(parts) if weights is None else weights
         numbers, count = [], 0.0
         for part in parts:
             found, index = np.unique(part.motions, return_inverse=True)
             numbers.append(count + index)
             count += len(found)
-        columns = {
-            name: np.concatenate([getattr(part, name) for part in parts]) for name in ("t", "q", "qd", "qdd", "effort")
-        }
-        weight = np.concatenate([factor * part.weights for factor, part in zip(factors, parts, strict=True)])
-        return cls(**columns, weight=weight, motion=np.concatenate(numbers))
+        names = ("t", "q", "qd", "qdd", "effort", "weight")
+        columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+        return cls(**columns, motion=np.concatenate(numbers))
 
     def chosen(self, rows: NDArray[Any] | slice) -> Samples:
         """Some of the samples: a mask (N,), indices, or a slice."""
@@ -270,13 +263,13 @@ class RecordedSamples(Samples):
         )
 
     @classmethod
-    def joined(cls, parts: Sequence[Samples], weights: Sequence[float] | None = None) -> RecordedSamples:
+    def joined(cls, parts: Sequence[Samples]) -> RecordedSamples:
         """Samples of several recordings as one set, as :meth:`Samples.joined`.
 
         Raises:
             InputError: there is no part, or the parts are of different arms or not of recordings.
         """
-        plain = Samples.joined(parts, weights)
+        plain = Samples.joined(parts)
         segments: list[SegmentSamples] = []
         rows, before = [], 0
         for part in parts:
