@@ -52,19 +52,19 @@ def test_every_form_holds_the_same_numbers(good, name):
     assert found.duration == pytest.approx(T[-1] - T[0])
 
 
-def test_commands_without_names_and_stamps_are_put_on_the_clock_of_the_states(tmp_path):
+@pytest.mark.parametrize(("late", "count"), [(0.0, len(T)), (0.004, len(T) - 1)])  # no state is later than the last
+def test_commands_without_names_and_stamps_are_put_on_the_clock_of_the_states(tmp_path, late, count):
     """Stamps of a simulation at half speed, received by a wall clock: what is received between is measured between."""
     wall = 1.7e9 + 2.0 * (T - T[0])
     order = ("wrist", "elevator", "shoulder")
     turned = [JOINTS.index(name) for name in order]
     bag = Bag().states("/arm/joint_states", JOINTS, wall, stamp=T, position=Q)
-    bag.arrays("/arm/forward_effort_controller/commands", wall + 0.004, TAU[:, turned])
+    bag.arrays("/arm/forward_effort_controller/commands", wall + late, TAU[:, turned])
     path = bag.write(tmp_path / "run")
     found = read_recording(path, JOINTS, RecordingSource(order=order))
     assert found.measured is None and found.commanded is not None
-    np.testing.assert_allclose(found.commanded.t, (T - T[0] + 0.002)[: len(found.commanded.t)], atol=1e-6)
-    assert np.array_equal(found.commanded.values, TAU[: len(found.commanded.t)])
-    assert len(found.commanded.t) == len(T) - 1  # none of the states is later than the last of them
+    np.testing.assert_allclose(found.commanded.t, (T - T[0] + late / 2.0)[:count], atol=1e-6)
+    assert np.array_equal(found.commanded.values, TAU[:count])
     received = read_recording(path, JOINTS, RecordingSource(order=order, times="received"))
     np.testing.assert_allclose(received.position.t, 2.0 * (T - T[0]), atol=1e-6)
     assert received.commanded is not None and len(received.commanded.t) == len(T)
