@@ -5,11 +5,10 @@
 
 from __future__ import annotations
 
-from robodyn_ros.robot.pose import Array
-from robodyn_ros.simulation.integrators.base import Acceleration, Integrator
+from robodyn_ros.simulation.integrators.base import CompiledIntegrator
 
 
-class ExplicitEuler(Integrator):
+class ExplicitEuler(CompiledIntegrator):
     """Order 1, for teaching only: it adds energy to every oscillation.
 
     Source: Hairer, Nørsett, Wanner, Solving Ordinary Differential Equations I (1993), eq. I.7.3.
@@ -23,12 +22,8 @@ class ExplicitEuler(Integrator):
   return 0;
 """
 
-    def step(self, acceleration: Acceleration, q: Array, qd: Array, dt: float) -> tuple[Array, Array]:
-        """Make a step; see :meth:`Integrator.step`."""
-        return q + dt * qd, qd + dt * acceleration(q, qd)
 
-
-class SemiImplicitEuler(Integrator):
+class SemiImplicitEuler(CompiledIntegrator):
     """Order 1: first the velocity, then the position with the new velocity.
 
     It is symplectic only if q̈ does not depend on q̇ and M is constant; neither holds for an arm.
@@ -42,8 +37,3 @@ class SemiImplicitEuler(Integrator):
   for (int i = 0; i < N; ++i) { v1[i] = v[i] + h * a[i]; q1[i] = q[i] + h * v1[i]; }
   return 0;
 """
-
-    def step(self, acceleration: Acceleration, q: Array, qd: Array, dt: float) -> tuple[Array, Array]:
-        """Make a step; see :meth:`Integrator.step`."""
-        after = qd + dt * acceleration(q, qd)
-        return q + dt * after, after
