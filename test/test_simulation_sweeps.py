@@ -27,7 +27,7 @@ from robodyn_ros.simulation.sweeps.runner import CaseRunner, Chunk, arm_quantiti
 from robodyn_ros.simulation.sweeps.study import CaseLimits, Distribution, MotionSettings, Sampling, Specification, Study
 from robodyn_ros.simulation.sweeps.summary import confidence, sensitivity, summarise
 from robodyn_ros.simulation.sweeps.sweep import column, schema, sweep
-from robodyn_ros.simulation.trial import Trial, TrialSamples, figures
+from robodyn_ros.simulation.trial import Trial, TrialSamples, figures, tracking_error
 
 TEST = Path(__file__).parent
 URDF = (TEST.parent / "urdf" / "rr.urdf").read_text()
@@ -168,6 +168,12 @@ def test_figures_by_hand():
     expected = {"rms_error": np.sqrt(1.25 / 4), "peak_error": 1.0, "final_error": 1.0, "rms_effort": 2.5}
     expected |= {"peak_effort": 4.0, "saturated": 0.75}
     assert {name: value.item() for name, value in found.items()} == pytest.approx(expected)
+    nothing = TrialSamples(t[:0], t[:0], {name: values[:0] for name, values in truth.values.items()})
+    silent = commands._replace(values=commands.values | {"q": np.full_like(q, np.nan)})
+    for arm, sent in ((nothing, commands), (truth, silent)):
+        trial = Trial(arm, arm, sent, {}, np.array([5.0]))
+        assert [each.shape for each in tracking_error(trial)] == [(0,), (0, 1)]
+        assert np.isnan(figures(trial)["rms_error"]).all()
 
 
 def test_sensitivities_of_the_ishigami_function():
