@@ -219,7 +219,7 @@ class ClosedLoop:
             sleep(FINAL_PERIOD)
 
     def _watch(self) -> None:
-        """Report periods, and whether states still come."""
+        """Report periods, and watch over the states and the references."""
         periods = self._periods
         periods.poll()
         if periods.in_thread:
@@ -235,6 +235,11 @@ class ClosedLoop:
         if not self._answers or not periods.last.received:
             return
         self.references.watch()
+        self._watch_states()
+
+    def _watch_states(self) -> None:
+        """Report whether states still come."""
+        periods = self._periods
         missing = perf_counter() - periods.last.received
         timeout = self.control.settings.safety.state_timeout
         silent = missing > timeout
