@@ -93,6 +93,10 @@ def test_a_sweep_its_report_and_one_of_its_cases(study, tmp_path, command):
 @pytest.mark.parametrize(
     ("right", "wrong", "line", "said"),
     [
+        *(
+            ("arm: ", f"arm: {value}  # ", 1, f"arm: must be the path of a URDF, seen from this file, not {value}")
+            for value in ("['rr']", "''")
+        ),
         ("duration: 0.3", "duratoin: 0.3", 5, "motion.duratoin: is unknown (is it 'duration'?)"),
         ("duration: 0.3", "duration: -1", 5, "motion.duration: must be within [0.01, 3600] s, not -1.0"),
         ("[0.5, -0.4]", "[0.5]", 4, "motion.to: must be a list of poses, each of 2 numbers (shoulder, elbow)"),
