@@ -4,6 +4,7 @@
 """Samples of a recording: every quantity of the same moment, whatever clocks, filters and delays were in between."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ import robodyn_ros as rd
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.identification import preparation as signals
-from robodyn_ros.identification.prepared_recording import prepare_recording
+from robodyn_ros.identification.prepared_recording import HIGHEST, LOWEST, cutoff_frequencies, prepare_recording
 from robodyn_ros.identification.recording import RecordedTrack, Recording
 from robodyn_ros.identification.segments import MeanPeriod, Segment
 from robodyn_ros.identification.settings import SignalSettings
@@ -267,3 +268,11 @@ def test_what_is_missing_is_said(made, config, said):
 def test_a_period_in_other_units_is_refused():
     with pytest.raises(ConfigurationError, match=r"period: must be 0, or 0\.1 s at least"):
         SignalSettings(period=0.006)
+
+
+@pytest.mark.parametrize("ratio", [0.5, 1.01, 3.0])
+def test_no_cutoff_frequency_is_higher_than_the_rate_of_the_states_allows(ratio):
+    """But for the lowest, which is there for any recording."""
+    found = cutoff_frequencies([SimpleNamespace(step=HIGHEST / (ratio * LOWEST))])
+    assert found[0] == LOWEST and (found[1:] <= ratio * LOWEST).all()
+    assert (len(found) > 1) == (ratio == 3.0)
