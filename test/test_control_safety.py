@@ -870,6 +870,17 @@ def test_a_clock_that_was_set_back_is_accepted_after_a_while_and_no_arm_is_dropp
     np.testing.assert_allclose(command.effort, GRAVITY, rtol=1e-12)
 
 
+def test_a_loop_that_was_stopped_begins_anew_and_not_in_the_middle_of_a_blend():
+    arm = Arm(config=SafetySettings(blend_time=0.2))
+    before = arm.state(qd=ZERO)
+    there = Q + 0.5
+    blended = [arm.state(there, after=after) for after in (1.0, PERIOD)][-1]
+    assert np.abs(blended.effort - before.effort).max() < 0.2 * np.abs(DYNAMICS.gravity(there) - before.effort).max()
+    arm.loop.stop()
+    for _ in range(3):
+        np.testing.assert_allclose(arm.state(there).effort, DYNAMICS.gravity(there), atol=1e-9)
+
+
 @pytest.mark.parametrize("elsewhere", [False, True])
 def test_a_simulation_that_was_reset_begins_where_its_arm_is(elsewhere):
     arm = Arm(config=SafetySettings(blend_time=0.2))
