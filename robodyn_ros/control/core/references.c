@@ -154,7 +154,7 @@ CORE_SHARED int judge(const References* y, double t, const double* error, const 
 
 static CoreRefusal has_reference(const State* m) {
   if (m->references.source == WAITING) return refusal(CORE_NOT_STARTED, 0, 0, 0);
-  return m->active ? refusal(CORE_FAULT, 0, (double)m->active_kind, 0) : refusal(CORE_OK, 0, 0, 0);
+  return m->active ? refusal(CORE_FAULT, 0, (double)m->active_kind, 0) : NOT_REFUSED;
 }
 
 static CoreRefusal may_follow(const Core* c) {
@@ -187,7 +187,7 @@ static CoreRefusal check_target(const Settings* s, const int64_t* joints, const 
     if (fabs(given[3][i]) > EFFORT_TOLERANCE * s->effort_limit[i])
       return refusal(CORE_TOO_STRONG, i, given[3][i], s->effort_limit[i]);
   }
-  return refusal(CORE_OK, 0, 0, 0);
+  return NOT_REFUSED;
 }
 
 static CoreRefusal aim_stream(Core* c, double t, const int64_t* joints, const double* q, const double* qd, const double* qdd,
@@ -413,5 +413,5 @@ CoreRefusal core_hold(Core* c, double t) {
   r->next = 0;
   end_goal(r, CORE_HELD);
   core_acknowledge(c);
-  return refusal(CORE_OK, 0, 0, 0);
+  return NOT_REFUSED;
 }

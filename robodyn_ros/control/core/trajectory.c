@@ -24,10 +24,10 @@
 
 /* Power coefficients, the highest power first, of position, velocity and acceleration side by side. */
 static void to_powers(const double* b, int64_t stride, int64_t count, int64_t degree, double h, double* c) {
-  double difference[DEGREES], falling = 1, power = 1;
+  double difference[DEGREES];
   for (int64_t j = 0; j < count; ++j) {
     for (int64_t k = 0; k <= degree; ++k) difference[k] = b[k * stride + j];
-    falling = power = 1;
+    double falling = 1, power = 1;
     for (int64_t k = 0; k <= degree; ++k) {
       c[(degree - k) * 3 * N + j] = falling * difference[0] / power;
       for (int64_t l = 0; l < degree - k; ++l) difference[l] = difference[l + 1] - difference[l];
@@ -153,6 +153,8 @@ static CoreRefusal check_segment(const double* b, int64_t stride, int64_t degree
   return found;
 }
 
+static const CoreRefusal NOT_REFUSED = {.why = CORE_OK};
+
 static CoreRefusal refusal(int why, int64_t joint, double value, double limit) {
   const CoreRefusal found = {why, joint, value, limit};
   return found;
@@ -197,7 +199,7 @@ static CoreRefusal splice_to(const Settings* s, CoreTrajectory* y, int64_t point
     if (found.why) return found;
   }
   m->then = m->times[point]; m->splice_begin = t;
-  return refusal(CORE_OK, 0, 0, 0);
+  return NOT_REFUSED;
 }
 
 /* The greatest acceleration of curves (degree + 1, N) of duration h [s], as a ratio of the usual one. */
@@ -230,7 +232,7 @@ static double bending_of(const Settings* s, const Motion* m, const double* befor
 static CoreRefusal find_joint(const Settings* s, CoreTrajectory* y, double t, const double* before, int64_t next, int64_t* point) {
   Motion* m = &y->motion;
   double curve[REFERENCES * N] = {0}, least = INFINITY;
-  CoreRefusal refused = refusal(CORE_OK, 0, 0, 0);
+  CoreRefusal refused = NOT_REFUSED;
   m->then = -INFINITY;
   sample_motion(m, t, curve);
   const int64_t last = m->points - 1;
@@ -242,7 +244,7 @@ static CoreRefusal find_joint(const Settings* s, CoreTrajectory* y, double t, co
     if (k == last) break;
     k = k + step < last ? k + step : last;
   }
-  return least < INFINITY ? refusal(CORE_OK, 0, 0, 0) : refused;
+  return least < INFINITY ? NOT_REFUSED : refused;
 }
 
 /* Continues a given motion `before` (3, N) with a trajectory at its time t [s]. With `checks` the splice has to keep to
@@ -254,7 +256,7 @@ static CoreRefusal splice(const Settings* s, CoreTrajectory* y, double t, const 
   int64_t point = later_than(m, t);
   int moves = 0;
   double curve[REFERENCES * N] = {0};
-  CoreRefusal found = refusal(CORE_OK, 0, 0, 0);
+  CoreRefusal found = NOT_REFUSED;
   if (point == m->points) return refusal(CORE_OVER, 0, m->duration, 0);
   EACH { m->still[i] = m->goal[i] = before[i]; m->turn[i] = 0; moves |= before[N + i] != 0; }
   m->then = -INFINITY;
@@ -278,7 +280,7 @@ static CoreRefusal splice(const Settings* s, CoreTrajectory* y, double t, const 
 static CoreRefusal check_position(const Settings* s, int i, double q) {
   if (q < greater(s->lower[i], -FARTHEST) || q > smaller(s->upper[i], FARTHEST))
     return refusal(CORE_OUTSIDE, i, q, q < s->lower[i] ? s->lower[i] : s->upper[i]);
-  return refusal(CORE_OK, 0, 0, 0);
+  return NOT_REFUSED;
 }
 
 /* Checks the values of a point, one joint after the other. */
@@ -294,7 +296,7 @@ static CoreRefusal check_point(const Settings* s, const CoreTrajectory* y, int64
     const CoreRefusal found = check_position(s, i, y->rows[0][at]);
     if (found.why) return found;
   }
-  return refusal(CORE_OK, 0, 0, 0);
+  return NOT_REFUSED;
 }
 
 static CoreRefusal check_points(const Settings* s, const CoreTrajectory* y) {
@@ -308,7 +310,7 @@ static CoreRefusal check_points(const Settings* s, const CoreTrajectory* y) {
     const double speed = y->rows[1][(m->points - 1) * m->columns + j];
     if (fabs(speed) > AT_REST) return refusal(CORE_IN_MOTION, m->column[j], speed, 0);
   }
-  return refusal(CORE_OK, 0, 0, 0);
+  return NOT_REFUSED;
 }
 
 /* Makes the curves between the points, and checks them from the time `begin` on: earlier curves are not used, and the
@@ -329,7 +331,7 @@ static CoreRefusal make_curves(const Settings* s, CoreTrajectory* y, double* b, 
     const CoreRefusal found = check_segment(place, segments, m->degree, h, i, s->lower[i], s->upper[i], s->velocity_limit[i]);
     if (found.why) return found;
   }
-  return refusal(CORE_OK, 0, 0, 0);
+  return NOT_REFUSED;
 }
 
 /* The time in which a set-point of a stream that ends in motion comes to rest [s]; 0 for any other trajectory. So the
@@ -382,7 +384,7 @@ CoreTrajectory* core_trajectory_create(const CoreSettings* settings, int64_t poi
   const Settings* s = &settings->loop;
   const double* const rows[3] = {positions, velocities, velocities ? accelerations : 0};
   const int64_t last = (points - 1) * columns;
-  *found = refusal(CORE_OK, 0, 0, 0);
+  *found = NOT_REFUSED;
   if (points < 1 || columns < 1 || columns > N) { *found = refusal(CORE_NOT_NUMBERS, 0, 0, 0); return 0; }
   const double rest = velocities && !efforts
     ? time_to_rest(s, columns, joints, times[points - 1], positions + last, velocities + last) : 0;
