@@ -17,8 +17,9 @@ static void target_at(const Tool* y, double t, ToolPose* target, double* velocit
   /* if the next messages are late, the target continues for a while, and then comes to rest */
   const double on = within(t - y->begin - u, COAST * y->period), late = t - y->begin - u - on;
   const double left = T > 0 ? exp(-late / y->period) : 1;
-  for (int k = 0; k < 6; ++k) velocity[k] = acceleration[k] = 0;
-  for (int k = 0; k < 6 && T > 0; ++k) {
+  for (int k = 0; k < 6; ++k) {
+    velocity[k] = acceleration[k] = 0;
+    if (T == 0) continue;
     const double* c = y->curve + 6 * k;
     const double at = c[0] + u * (c[1] + u * (c[2] + u * (c[3] + u * (c[4] + u * c[5]))));
     const double before = c[1] + u * (2 * c[2] + u * (3 * c[3] + u * (4 * c[4] + u * 5 * c[5])));
