@@ -25,7 +25,8 @@ from robodyn_ros.nodes.common.launching import (
 )
 
 ARGUMENTS: dict[str, Argument] = {
-    "use_sim_time": ("true", "time comes from /clock, which the simulator publishes", ("true", "True", "1"))
+    "use_sim_time": ("true", "time comes from /clock, which the simulator publishes", ("true", "True", "1")),
+    "ros2_control": ("", "none, as the simulator takes the place of the hardware; for arm.launch.py only", ("",)),
 }
 """Name → default, description and choices, in place of those of arm.launch.py."""
 

@@ -153,13 +153,15 @@ def test_show_args_lists_them(name):
         assert "/clock, which the simulator publishes" in listed["use_sim_time"].description
 
 
-def test_a_simulated_arm_has_simulated_time_whatever_is_asked_for(monkeypatch, without_launch):
+def test_a_simulated_arm_has_simulated_time_and_no_hardware_whatever_is_asked_for(monkeypatch, without_launch):
     """launch takes the first declaration of an argument."""
     monkeypatch.setattr("ament_index_python.packages.get_package_share_directory", lambda package: HERE.parent)
     runpy.run_path(str(LAUNCH / "sim.launch.py"))["generate_launch_description"]()
-    (call,) = without_launch.DeclareLaunchArgument.call_args_list
-    assert (call.args, call.kwargs["default_value"]) == (("use_sim_time",), "true")
-    assert not {"false", "False", "0"} & set(call.kwargs["choices"])
+    calls = {call.args[0]: call.kwargs for call in without_launch.DeclareLaunchArgument.call_args_list}
+    assert set(calls) == {"use_sim_time", "ros2_control"}
+    assert calls["use_sim_time"]["default_value"] == "true"
+    assert not {"false", "False", "0"} & set(calls["use_sim_time"]["choices"])
+    assert calls["ros2_control"]["choices"] == (calls["ros2_control"]["default_value"],) == ("",)
 
 
 ONLY_OURS = {"rviz": "false", "robot_state_publisher": "false"}
