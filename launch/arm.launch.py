@@ -132,12 +132,7 @@ def graph(context: LaunchContext) -> list[Any]:
         by, chosen_by = "root and tip choose", joints
         for path in own if not joints else ():
             by, chosen_by = f"{given['config']} chooses", read_parameters(Path(path), "controller")
-        named = chosen_by.get("joints") or found.joints
-        if set(named) != set(found.joints):
-            raise ConfigurationError(
-                f"ros2_control: {found.efforts} of {file} takes the efforts of {', '.join(found.joints)}, but {by} "
-                f"{', '.join(named)}: name the same joints in both, or choose none"
-            )
+        found.check_joints(chosen_by.get("joints"), by)
         commands, joints = given["commands"] or found.commands, {"joints": list(found.joints)}
         renamed = [("~/robot_description", "robot_description")]
         spawned = [*found.controllers, "--param-file", file]

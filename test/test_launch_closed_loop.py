@@ -292,15 +292,17 @@ def test_root_and_tip_or_a_file_choose_the_joints_of_the_controller_manager(tmp_
         calls = {call.kwargs["executable"]: call.kwargs for call in without_launch.Node.call_args_list}
         assert {"joints": ["shoulder", "elevator"]} in calls["controller"]["parameters"]
     given["tip"] = "hand"
-    with pytest.raises(ConfigurationError, match="of shoulder, elevator, but root and tip choose elevator, shoulder, "):
+    taken = r"efforts of \['shoulder', 'elevator'\], but "
+    with pytest.raises(ConfigurationError, match=taken + r"root and tip choose \['elevator', 'shoulder', "):
         launch["graph"](None)
     given["tip"], own = "", tmp_path / "own.yaml"
     given["config"] = str(own)
     own.write_text("controller: {ros__parameters: {joints: [elevator, shoulder]}}", encoding="utf-8")
     launch["graph"](None)
-    own.write_text("controller: {ros__parameters: {joints: [shoulder, wrist]}}", encoding="utf-8")
-    with pytest.raises(ConfigurationError, match=r"of shoulder, elevator, but .*own\.yaml chooses shoulder, wrist: "):
-        launch["graph"](None)
+    for other in ("['shoulder', 'wrist']", "'shoulder, elevator'", "[1, 2]", "['shoulder', 'elevator', 'shoulder']"):
+        own.write_text(f"/**: {{ros__parameters: {{joints: {other}}}}}", encoding="utf-8")
+        with pytest.raises(ConfigurationError, match=taken + rf".*own\.yaml chooses {re.escape(other)}: "):
+            launch["graph"](None)
 
 
 def test_two_arms_share_neither_clock_nor_frames():

@@ -9,6 +9,7 @@ joint_state_topic_hardware_interface gives and takes JointState by name; joint_s
 its own.
 """
 
+import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -102,7 +103,10 @@ def test_the_loop_closes_through_it_whatever_its_order(graph, prr, tmp_path):
     ("change", "said"),
     [
         (("effort\n", "position\n"), "interface_name: effort, it has none"),
-        (("[elevator, shoulder, wrist]", "[]"), "has no joints"),
+        *(
+            (("[elevator, shoulder, wrist]", other), f"must be a list of names, not {re.escape(other)}$")
+            for other in ("[]", "[1, 'shoulder']", "'shoulder'")
+        ),
         (("forward_command_controller/", "other/"), "it has none"),
         (("controller_manager:", "controller_manager: ["), "cannot be read"),
     ],

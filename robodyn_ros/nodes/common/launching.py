@@ -180,6 +180,7 @@ def root_link(urdf: str) -> str:
 class ControllerManager(NamedTuple):
     """The parts of a controller_manager's parameter file that the launch files need."""
 
+    path: Path  # of the file
     controllers: tuple[str, ...]  # names, in the order of the file
     efforts: str  # name of the controller that takes efforts
     joints: tuple[str, ...]  # its joints, in its order
@@ -188,6 +189,22 @@ class ControllerManager(NamedTuple):
     def commands(self) -> str:
         """The topic that the efforts go to."""
         return f"/{self.efforts}/commands"
+
+    def check_joints(self, joints: Any, by: str) -> None:
+        """Check that joints that are chosen elsewhere are those of the controller, in any order.
+
+        Args:
+            joints: value of the parameter ``joints``; None or empty if it chooses none.
+            by: what chooses them, as subject and verb.
+
+        Raises:
+            ConfigurationError: they are others, or no list of names.
+        """
+        if joints and not (isinstance(joints, list) and sorted(map(str, joints)) == sorted(self.joints)):
+            raise ConfigurationError(
+                f"ros2_control: {self.efforts} of {self.path} takes the efforts of {list(self.joints)}, but {by} "
+                f"{joints!r}: name the same joints in both, or choose none"
+            )
 
 
 def read_controller_manager(path: Path) -> ControllerManager:
@@ -211,9 +228,11 @@ def read_controller_manager(path: Path) -> ControllerManager:
         problem = f"needs one controller of type {FORWARD} with interface_name: effort, it has {named}"
         raise ConfigurationError(f"ros2_control: {path} {problem}")
     joints = _parameters(content, effort[0]).get("joints")
-    if not isinstance(joints, list) or not joints:
-        raise ConfigurationError(f"ros2_control: {path} has no joints for {effort[0]}")
-    return ControllerManager(tuple(types), effort[0], tuple(joints))
+    if not (isinstance(joints, list) and joints and all(isinstance(joint, str) for joint in joints)):
+        raise ConfigurationError(
+            f"ros2_control: joints of {effort[0]} in {path} must be a list of names, not {joints!r}"
+        )
+    return ControllerManager(path, tuple(types), effort[0], tuple(joints))
 
 
 def with_hardware(urdf: str, path: Path) -> str:
