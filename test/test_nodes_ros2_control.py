@@ -19,7 +19,7 @@ from closed_loop_scenario import follows_a_trajectory
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from robodyn_ros.errors import ConfigurationError
+from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.nodes.common.launching import read_controller_manager, with_hardware
 from robodyn_ros.robot import load_robot
 
@@ -32,7 +32,8 @@ def topics():
     return {param.get("name"): param.text for param in ET.parse(HARDWARE).getroot().iter("param")}
 
 
-def test_the_files_agree(prr):
+def test_the_files_agree(prr, tmp_path):
+    anywhere = tmp_path / "anywhere.yaml"
     manager, hardware = read_controller_manager(CONTROLLERS), ET.parse(HARDWARE).getroot()
     robot = load_robot(with_hardware(prr, HARDWARE))
     assert manager.controllers == ("joint_state_broadcaster", "forward_effort_controller")
@@ -44,6 +45,8 @@ def test_the_files_agree(prr):
     text = (EXAMPLE / "README.md").read_text(encoding="utf-8")
     for name in (manager.commands.split("/")[1], *list(topics().values())[:2], CONTROLLERS.name, HARDWARE.name):
         assert name in text
+    anywhere.write_text(re.sub(r"^(\w+:)", r"/**/\1", CONTROLLERS.read_text(encoding="utf-8"), flags=re.MULTILINE))
+    assert read_controller_manager(anywhere)[1:] == manager[1:]
     xml = ET.fromstring(with_hardware(prr, HARDWARE))
     assert [child.tag for child in xml].count("ros2_control") == 1
     assert len(xml.findall("joint")) == len(ET.fromstring(prr).findall("joint"))
@@ -114,7 +117,7 @@ def test_the_loop_closes_through_it_whatever_its_order(graph, prr, tmp_path):
 def test_a_wrong_parameter_file_is_refused(tmp_path, change, said):
     path = tmp_path / "controllers.yaml"
     path.write_text(CONTROLLERS.read_text(encoding="utf-8").replace(*change), encoding="utf-8")
-    with pytest.raises(ConfigurationError, match=said):
+    with pytest.raises((ConfigurationError, InputError), match=said):
         read_controller_manager(path)
 
 

@@ -211,23 +211,18 @@ def read_controller_manager(path: Path) -> ControllerManager:
     """Read a parameter file of a controller_manager.
 
     Raises:
-        ConfigurationError: it cannot be read, or does not have exactly one forward_command_controller for efforts.
+        InputError: it cannot be read.
+        ConfigurationError: it does not have exactly one forward_command_controller for efforts, or that has no joints.
     """
-    from robodyn_ros.files import YamlError, read_yaml
-
-    try:
-        content = read_yaml(path)
-    except YamlError as cause:
-        raise ConfigurationError(f"ros2_control: {path} cannot be read: {cause}") from cause
-    manager = _parameters(content, "controller_manager")
-    types = {name: part["type"] for name, part in manager.items() if isinstance(part, dict) and "type" in part}
+    manager = read_parameters(path, "controller_manager")
+    types = {name.removesuffix(".type"): kind for name, kind in manager.items() if name.endswith(".type")}
     forward = [name for name, kind in types.items() if kind == FORWARD]
-    effort = [name for name in forward if _parameters(content, name).get("interface_name") == "effort"]
+    effort = [name for name in forward if read_parameters(path, name).get("interface_name") == "effort"]
     if len(effort) != 1:
         named = ", ".join(effort) or "none"
         problem = f"needs one controller of type {FORWARD} with interface_name: effort, it has {named}"
         raise ConfigurationError(f"ros2_control: {path} {problem}")
-    joints = _parameters(content, effort[0]).get("joints")
+    joints = read_parameters(path, effort[0]).get("joints")
     if not (isinstance(joints, list) and joints and all(isinstance(joint, str) for joint in joints)):
         raise ConfigurationError(
             f"ros2_control: joints of {effort[0]} in {path} must be a list of names, not {joints!r}"
@@ -250,9 +245,3 @@ def with_hardware(urdf: str, path: Path) -> str:
         raise ConfigurationError(f"hardware: the tag of {path} is <{hardware.tag}>, not <ros2_control>")
     robot.append(hardware)
     return ET.tostring(robot, encoding="unicode")
-
-
-def _parameters(content: Any, node: str) -> dict[str, Any]:
-    part = content.get(node) if isinstance(content, dict) else None
-    found = part.get("ros__parameters") if isinstance(part, dict) else None
-    return found if isinstance(found, dict) else {}
