@@ -259,6 +259,7 @@ class ViewerNode(ExceptionGuard, Node):  # type: ignore[misc]
             print(missing, flush=True)
         if is_exposed(parameters["host"]):
             self.get_logger().warning(EXPOSED)
+        self.get_logger().info(f"{robot.name}: {robot.n} joints, shown at port {browser.server.get_port()}")
         print(browser.url, flush=True)  # and not in the log, which others may read
         simulated, posed = parameters["use_sim_time"], parameters["posed"]
         view = View(self, robot, browser, self._settings, simulated, posed, poses)
