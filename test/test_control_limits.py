@@ -18,10 +18,11 @@ from robodyn_ros.control import ControlLoop, Reference, SafetySettings, Trajecto
 from robodyn_ros.control.faults.settings import Feedback
 from robodyn_ros.control.laws.gains import gains
 from robodyn_ros.control.laws.gravity_compensation import GravityCompensation
-from robodyn_ros.control.limits import overload
+from robodyn_ros.control.limits import HELD, POSES, StaticLoad, overload
 from robodyn_ros.control.motion.goals import RESULTS, GoalSettings, JointTolerances, Tolerances
 from robodyn_ros.control.step import LEAD, soften, step_settings
 from robodyn_ros.errors import ConfigurationError
+from robodyn_ros.robot.configuration import random_positions
 
 ROBOT = rd.load_robot(arms.PRR)
 DYNAMICS = rd.create_dynamics("rnea", ROBOT)
@@ -122,6 +123,14 @@ def test_an_arm_is_held_at_its_limit_as_anywhere():
         arm = Arm("gravity_compensation", q=limit - 1e-4 * np.sign(limit))
         path = arm.go(0.5)
         np.testing.assert_allclose(path, np.tile(path[0], (500, 1)), atol=1e-6)
+
+
+def test_without_a_position_an_eighth_of_the_poses_has_to_be_held():
+    """The rail's weight is the same in each of them."""
+    weights = np.abs(DYNAMICS.gravity(np.array([ROBOT.home, *random_positions(ROBOT, POSES - 1)])))
+    found = StaticLoad.anywhere(DYNAMICS, carried=False)
+    assert HELD * POSES == 8.0
+    assert np.count_nonzero(weights <= found.gravity, axis=0).tolist() == [POSES, 8, 8]
 
 
 # Integral action
