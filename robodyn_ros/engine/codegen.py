@@ -141,12 +141,14 @@ def kernel_source(program: Program) -> str:
 
     - ``{program.name}_python``, a function of CPython without arguments, which the kernel binds to its arrays.
     - ``{program.name}_run(x, k)`` for loops in C: x are the addresses of the inputs, the parameters, the results and
-      the check, and k takes the ``{program.name}_constants`` numbers that ``{program.name}_prepare`` works out of the
-      parameters, once for as long as they stay.
+      the check, which ``{program.name}_python`` alone computes; k takes the ``{program.name}_constants`` numbers that
+      ``{program.name}_prepare`` works out of the parameters, once for as long as they stay.
     - ``{program.name}_plain(x0, …, p, y0, …)``, likewise for loops in C, without arrays of addresses.
     """
-    count = len(program.inputs)
-    given = _arguments(program, [f"x[{i}]" for i in range(count)], f"x[{count}]", f"x[{count + 1} + {{}}]")
+    count, last = len(program.inputs), len(program.inputs) + 1 + len(program.outputs)
+    results = ", ".join([f"x[{i}]" for i in range(count + 1, last)] + ["&check"])
+    given = ", ".join([*(f"x[{i}]" for i in range(count + 1)), "k", results])
+    summed = [f"for (int j = 0; j < {width}; ++j) check += x[{i}][j];" for i, width in enumerate(program.widths[0])]
     return f"""{scalar_source(program)}
 extern void* PyCapsule_GetPointer(void*, const char*);
 extern void Py_IncRef(void*);
@@ -157,13 +159,16 @@ const int {program.name}_constants = CONSTANTS;
 void {program.name}_prepare(const double* p, double* k) {{ prepare(p, k); }}
 
 __attribute__((noinline)) void {program.name}_run(double* const* x, const double* k) {{
+  double check;
   compute({given});
 }}
 
 void* {program.name}_python(void* capsule, void* none) {{
-  double **x = PyCapsule_GetPointer(capsule, 0), k[CONSTANTS];
+  double **x = PyCapsule_GetPointer(capsule, 0), k[CONSTANTS], check = 0;
   prepare(x[{count}], k);
   {program.name}_run(x, k);
+{_indented(summed)}
+  *x[{last}] = check;
   Py_IncRef(&_Py_NoneStruct);
   return &_Py_NoneStruct;
 }}

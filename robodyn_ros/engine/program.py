@@ -52,21 +52,13 @@ class Program:
         kept = _functions.pop((self.name, self.key), None)
         if kept is None:
             symbols, results = self.build()
-            check = _sum(ca.vertcat(*symbols[:-1]))
+            check = ca.sum1(ca.vertcat(*symbols[:-1]))
             outputs = ca.cse([*(ca.densify(ca.vec(r.T)) for r in results), check])
             kept = ca.Function(self.name, list(symbols), outputs)
         _functions[self.name, self.key] = kept  # the last one of the dictionary
         while len(_functions) > KEPT:
             _functions.pop(next(iter(_functions)), None)
         return kept
-
-
-def _sum(terms: ca.SX) -> ca.SX:
-    """The sum of a column, in pairs: additions one behind the other would each wait for the one before."""
-    while terms.numel() > 1:
-        half = terms.numel() // 2
-        terms = ca.vertcat(terms[:half] + terms[half : 2 * half], terms[2 * half :])
-    return ca.sum1(terms)
 
 
 KEPT = 32
