@@ -145,9 +145,8 @@ def kernel_source(program: Program) -> str:
       ``{program.name}_prepare`` works out of the parameters, once for as long as they stay.
     - ``{program.name}_plain(x0, …, p, y0, …)``, likewise for loops in C, without arrays of addresses.
     """
-    count, last = len(program.inputs), len(program.inputs) + 1 + len(program.outputs)
-    results = ", ".join([f"x[{i}]" for i in range(count + 1, last)] + ["&check"])
-    given = ", ".join([*(f"x[{i}]" for i in range(count + 1)), "k", results])
+    count = len(program.inputs)
+    given = _arguments(program, [f"x[{i}]" for i in range(count)], f"x[{count}]", f"x[{count + 1} + {{}}]", "&check")
     summed = [f"for (int j = 0; j < {width}; ++j) check += x[{i}][j];" for i, width in enumerate(program.widths[0])]
     return f"""{scalar_source(program)}
 extern void* PyCapsule_GetPointer(void*, const char*);
@@ -168,7 +167,7 @@ void* {program.name}_python(void* capsule, void* none) {{
   prepare(x[{count}], k);
   {program.name}_run(x, k);
 {_indented(summed)}
-  *x[{last}] = check;
+  *x[{count + 1 + len(program.outputs)}] = check;
   Py_IncRef(&_Py_NoneStruct);
   return &_Py_NoneStruct;
 }}
@@ -182,7 +181,7 @@ def _plain(program: Program) -> str:
 void {program.name}_plain({", ".join(taken)}) {{
   double k[CONSTANTS], check;
   prepare(p, k);
-  compute({", ".join([*inputs, "p", "k", *results])}, &check);
+  compute({_arguments(program, inputs, "p", "y{}", "&check")});
 }}
 """
 
@@ -307,8 +306,10 @@ def _calls(program: Program, heads: list[str]) -> list[str]:
     return [f"{program.name}_part{k}({given}, w);" for k in range(len(heads))]
 
 
-def _arguments(program: Program, inputs: list[str], parameters: str, result: str) -> str:
-    return ", ".join([*inputs, parameters, "k", *(result.format(i) for i in range(len(program.outputs) + 1))])
+def _arguments(program: Program, inputs: list[str], parameters: str, result: str, check: str = "") -> str:
+    """The arguments of ``compute``; the check is the last of the results, unless it has a place of its own."""
+    results = [result.format(i) for i in range(len(program.outputs))]
+    return ", ".join([*inputs, parameters, "k", *results, check or result.format(len(results))])
 
 
 def _angles(group: Angles, lanes: int, packed: bool) -> list[str]:
