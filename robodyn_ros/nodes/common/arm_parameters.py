@@ -20,7 +20,7 @@ from robodyn_ros.control.parameter_file import NOT_GIVEN, position_given
 from robodyn_ros.dynamics import STANDARD_GRAVITY
 from robodyn_ros.errors import ConfigurationError, LimitError, NotReadyError, nearest
 from robodyn_ros.nodes.common.client_library import LATCHED, on_topic
-from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
+from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, unknown_parameters
 from robodyn_ros.plugins import available
 from robodyn_ros.robot import DescriptionSettings, Robot
 from robodyn_ros.robot.description import read_document
@@ -131,7 +131,7 @@ def declare_description(
 
 def absence(node: Node) -> str:
     """The words for a description that no parameter gives, and the misspelt name that it may have been given by."""
-    near = nearest(DESCRIPTION, sorted(set(node._parameter_overrides) - set(node.list_parameters([], 0).names)))
+    near = nearest(DESCRIPTION, unknown_parameters(node))
     return "the parameter is empty" + (f" ({near!r} is no parameter)" if near else "")
 
 

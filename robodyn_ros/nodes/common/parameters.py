@@ -219,6 +219,11 @@ def _checked(changes: list[Parameter], items: dict[str, Field[Any]]) -> SetParam
     return SetParametersResult(successful=True)
 
 
+def unknown_parameters(node: Node) -> list[str]:
+    """Names for which a node was given values, and which are no parameters that it has declared."""
+    return sorted(set(node._parameter_overrides) - set(node.list_parameters([], 0).names))
+
+
 def mention_unknown(node: Node) -> None:
     """Warn of values for names that are no parameters of the node: a misspelt name has no effect.
 
@@ -226,8 +231,7 @@ def mention_unknown(node: Node) -> None:
         node: which has declared all its parameters.
     """
     declared = list(node.list_parameters([], 0).names)
-    unknown = set(node._parameter_overrides) - set(declared)
-    said = [f"{name!r}{is_it(name, declared)}" for name in sorted(unknown)]
+    said = [f"{name!r}{is_it(name, declared)}" for name in unknown_parameters(node)]
     if said:
         node.get_logger().warning(
             f"given, but without effect, because this node has no such parameter: {', '.join(said)}"
