@@ -129,9 +129,8 @@ def graph(context: LaunchContext) -> list[Any]:
         need_package("controller_manager", "do not give ros2_control")
         file = given["ros2_control"]
         found = read_controller_manager(Path(file))
-        by, chosen_by = "root and tip choose", joints
-        for path in own if not joints else ():
-            by, chosen_by = f"{given['config']} chooses", read_parameters(Path(path), "controller")
+        by = "root and tip choose" if joints else f"{given['config'] or 'the parameter file of the arm'} chooses"
+        chosen_by = joints or next((read_parameters(Path(path), "controller") for path in own), {})
         found.check_joints(chosen_by.get("joints"), by)
         commands, joints = given["commands"] or found.commands, {"joints": list(found.joints)}
         renamed = [("~/robot_description", "robot_description")]
