@@ -172,6 +172,31 @@ def test_without_states_an_arm_that_moves_is_braked_by_the_motion_that_the_model
         assert at_end < 0.15 * 3.0  # and brakes have to close now: it stands on its head
 
 
+@pytest.mark.parametrize(("limit", "begins"), [(0.5, 0.3), (0.4, 0.3), (0.6, 0.2)])
+def test_without_states_an_arm_that_accelerates_until_its_efforts_have_changed_is_braked_to_the_end(limit, begins):
+    """The efforts need 80 ms to carry the arm again. That it accelerates so long does not mean that it disobeys."""
+    config, velocity_limit = replace(CONFIG, state_timeout=0.021), np.array([limit, 3.0, 3.0])
+    options = {"velocity_limit": velocity_limit, "rate_limit": np.array([1100.0, 1e4, 1e4])}
+    arm = Arm(ComputedTorque, config, plausibility=True, reactions=FaultReactions(), **options)
+    command = arm.state()
+    while abs(arm.qd[0]) < begins * limit:
+        arm.loop.track(Reference(arm.q, arm.qd, np.array([-4.0, 0.0, 0.0]), ZERO), arm.t + 100.0)
+        command = arm.state(*moved(arm.q, arm.qd, command.effort, PERIOD))
+        assert command.fault is None, command.problem
+    q, qd, step, speeds, begin = arm.q, arm.qd, 1e-3, [abs(arm.qd[0])], None
+    for count in range(1, 1000):
+        blind = arm.loop.watch(arm.t + count * step)
+        if arm.loop.fault is not None and blind is None:
+            break
+        begin = begin or (blind and count)
+        command = blind or command
+        q, qd = moved(q, qd, command.effort, step)
+        speeds.append(abs(qd[0]))
+    assert speeds[-1] < 0.95 * max(speeds) < 0.95 * limit
+    assert max(speeds) > 1.15 * speeds[begin]
+    assert count - begin == pytest.approx(150, abs=1)  # BRAKING; it was let go of after 60 ms, as it decelerated
+
+
 @pytest.mark.parametrize("duration", [0.02, 1.0])
 def test_the_efforts_are_at_zero_when_the_loop_falls_silent(duration):
     """However low the rate limit is: a ramp goes on until they are there."""

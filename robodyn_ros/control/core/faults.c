@@ -183,7 +183,7 @@ static void find_added(const Settings* s, const State* m, double* added) {
 /* --- whether the drives obey a reaction */
 
 static void begin_drive_check(State* m, double t, const double* qd) {
-  EACH { m->begin_speed[i] = fabs(qd[i]); m->disobeys[i] = 0; }
+  EACH { m->obeyed_speed[i] = fabs(qd[i]); m->disobeys[i] = 0; }
   m->accelerates_since = t;
   m->released = 0;
 }
@@ -207,11 +207,12 @@ static int drive_responds(const State* m, int i, double qd, const double* predic
    found to disobey, any speed that is not slow is enough. */
 static double release_speed(const Settings* s, const State* m, int i) {
   if (is_found(&m->consistency, i)) return SLOW * s->velocity_limit[i];
-  return greater(SPEED_GROWTH * m->begin_speed[i], FAST * s->velocity_limit[i]);
+  return greater(SPEED_GROWTH * m->obeyed_speed[i], FAST * s->velocity_limit[i]);
 }
 
 /* Nonzero if the drives obey the reaction. A joint disobeys if it accelerates for longer than efforts take to change,
-   and its drive does not respond. Then the effort does not take energy out, and the joint gets no more effort. */
+   and its drive does not respond; what it gains while its drive responds does not count. Then the effort does not take
+   energy out, and the joint gets no more effort. */
 static int obeys(const Settings* s, State* m, double t, const double* q, const double* qd) {
   int fastest = -1;
   double gained[N];
@@ -219,7 +220,9 @@ static int obeys(const Settings* s, State* m, double t, const double* q, const d
   s->forward(q, qd, m->applied, s->model, gained);
   EACH {
     const double speed = fabs(qd[i]);
-    m->disobeys[i] = speed > release_speed(s, m, i) && !drive_responds(m, i, qd[i], gained);
+    const int responds = drive_responds(m, i, qd[i], gained);
+    if (responds) m->obeyed_speed[i] = greater(m->obeyed_speed[i], speed);
+    m->disobeys[i] = !responds && speed > release_speed(s, m, i);
     if (m->disobeys[i] && (fastest < 0 || speed > fabs(qd[fastest]))) fastest = i;
   }
   if (fastest < 0) { m->accelerates_since = t; return 1; }
@@ -302,7 +305,7 @@ static int effort_without_state(const Settings* s, State* m, double t, int has_s
   const int is_known = estimate_motion(s, m, t, has_state), predicts_only = m->predicts && !is_known;
   if (begins) EACH {
     m->found[i] = m->predicted_q[i];
-    m->begin_speed[i] = greater(m->begin_speed[i], fabs(m->estimated_v[i]));
+    m->obeyed_speed[i] = greater(m->obeyed_speed[i], fabs(m->estimated_v[i]));
   }
   if (t >= (predicts_only ? smaller(m->until, m->blind_begin + BRAKING) : m->until)) return 1;
   if ((predicts_only && !is_below_limits(s, m, t)) || !obeys(s, m, t, m->predicted_q, m->estimated_v)) return 1;

@@ -254,7 +254,7 @@ typedef struct {
   /* without valid states: times of the first and of the latest command, longest time between two commands [s] */
   double blind_begin, blind_t, longest_hold;
   double overspeed[N]; /* sum of what velocities exceed their limit and noise by [rad/s] or [m/s] */
-  double begin_speed[N], accelerates_since; /* speeds when a reaction began; since when a joint disobeys [s] */
+  double obeyed_speed[N], accelerates_since; /* greatest speeds so far of joints that obey; since when one disobeys [s] */
   int64_t released, disobeys[N]; /* 1 once the joints that disobey got no more effort; which these are */
   int64_t is_suspect, suspect_joint, suspect_problem; /* 1 if a joint stood although it was driven */
   double suspect_q, suspect_value, suspect_bound; /* its position; measured value and bound */
