@@ -173,13 +173,15 @@ def test_a_taken_port_is_an_error(graph):
 
 
 def test_only_this_machine_can_reach_it(graph, port):
-    viewer = graph.start("viewer", robot_description=str(PRR), port=port, use_sim_time=True)
+    viewer = graph.start("viewer", "-r", "__ns:=/left", robot_description=str(PRR), port=port, use_sim_time=True)
     address = printed_address(graph, viewer, port)
     assert viewer.output.count(address.partition("=")[2]) == 1  # the token is in no log
-    graph.wait(lambda: f"[viewer]: prr: 3 joints, shown at port {port}" in viewer.output, "whose page it is")
+    graph.wait(lambda: f"[left.viewer]: prr: 3 joints, shown at port {port}" in viewer.output, "whose page it is")
     listening = Path("/proc/net/tcp").read_text().splitlines() + Path("/proc/net/tcp6").read_text().splitlines()
     at_port = [line.split()[1].split(":")[0] for line in listening if line.split()[1].endswith(f":{port:04X}")]
     assert at_port == ["0100007F"]  # 127.0.0.1, and nothing else
+    with urlopen(address) as answer:
+        assert b"<title>prr (left)</title>" in answer.read()
     viewer.stop()
 
 

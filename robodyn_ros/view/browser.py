@@ -184,7 +184,7 @@ class Browser:
         at_first: names of the layers to show by default: a skeleton in place of missing shapes.
     """
 
-    def __init__(self, robot: Robot, host: str, port: int, tip: str = "", near: str = "") -> None:
+    def __init__(self, robot: Robot, host: str, port: int, tip: str = "", near: str = "", title: str = "") -> None:
         """
         Args:
             robot: the arm.
@@ -192,6 +192,7 @@ class Browser:
             port: port to listen at; 0 for the first free one from ``PORT`` on.
             tip: name of the link that is traced; the last that moves unless given.
             near: path of the URDF, as :class:`~robodyn_ros.view.marks.Meshes` takes it.
+            title: of the page; the arm's name unless given.
 
         Raises:
             ConfigurationError: viser is not installed or not the right one, or the port is taken.
@@ -200,7 +201,7 @@ class Browser:
         viser = need("viser", "the viewer needs viser", "robodyn_ros[viewer]")
         check_free(host, port)
         self.overlay = Overlay(robot, tip)
-        gate = Gate(host, port or PORT, robot.name)
+        gate = Gate(host, port or PORT, title or robot.name)
         with gate.installed(), redirect_stdout(StringIO()):  # it would print a banner, verbose or not
             self.server = viser.ViserServer(host=host, port=gate.port, label=robot.name, verbose=False)
         self.url = gate.url

@@ -254,7 +254,9 @@ class ViewerNode(ExceptionGuard, Node):  # type: ignore[misc]
         robot = self._description.robot()
         poses, given = self._poses(robot), parameters[DESCRIPTION]  # the port stays free if a pose does not fit the arm
         near = parameters["urdf_file"] or ("" if given.lstrip().startswith("<") else split_arguments(given)[0])
-        browser = Browser(robot, parameters["host"], parameters["port"], parameters["tool"], near)
+        namespace = self.get_namespace().strip("/")
+        title = f"{robot.name} ({namespace})" if namespace else robot.name
+        browser = Browser(robot, parameters["host"], parameters["port"], parameters["tool"], near, title)
         for missing in browser.meshes.missing:
             print(missing, flush=True)
         if is_exposed(parameters["host"]):
