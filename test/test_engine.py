@@ -123,8 +123,12 @@ def test_a_compiler_that_fails_is_named(
     assert "false failed" in caplog.text
 
 
-def test_nodes_that_start_at_once_share_the_cache(cache: Path) -> None:
-    """Processes race for the same cold entry; each gets the right answer and one whole library is left."""
+def test_nodes_that_start_at_once_share_the_cache(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes race for the same cold entry; one compiles it, and each gets the right answer."""
+    compiler, calls = tmp_path / "compiler", tmp_path / "calls"
+    compiler.write_text(f'#!/bin/sh\necho >> {calls}\nexec cc "$@"\n')
+    compiler.chmod(0o700)
+    monkeypatch.setenv("CC", str(compiler))
     script = (
         "import sys, numpy as np, robodyn_ros as rd; sys.path.insert(0, sys.argv[1]); from arms import random_robot;"
         "d = rd.create_dynamics('rnea', rd.load_robot(random_robot(3, joints=4)));"
@@ -135,7 +139,7 @@ def test_nodes_that_start_at_once_share_the_cache(cache: Path) -> None:
     answers = {process.communicate(timeout=60)[0] for process in processes}
     assert [process.returncode for process in processes] == [0] * 4
     assert answers == {f"{gravity().tolist()!r}\n"}
-    assert len([*cache.glob("*.so")]) == 1
+    assert len([*cache.glob("*.so")]) == len(calls.read_text()) == 1
 
 
 def test_the_key_tells_arms_formulations_and_code_apart(cache: Path) -> None:

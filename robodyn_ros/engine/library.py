@@ -7,8 +7,8 @@ The cache is a folder that only this user can write to. An entry is a shared lib
 content. A library is loaded only if its folder belongs to this user, nobody else can write to either, and the checksum
 fits; anything else is a miss, and the entry is built again. What is loaded is the very file that was checked, by its
 descriptor (:func:`load_library`), because the owner of a folder above the cache could exchange the file at any moment.
-Entries appear by an atomic rename, so two processes that start at once cannot see each other's half-written files; both
-build the same entry, and either one is right.
+Entries appear by an atomic rename, so two processes that start at once cannot see each other's half-written files. One
+of them builds an entry that both need, and the other waits for it.
 
 A library has two keys. The first is made of what its program is built from, our own source files included; it is known
 before any expression is written. The second is the generated C code: where an edit of a source file leaves the C as it
@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
 import hashlib
 import itertools
 import json
@@ -175,7 +176,7 @@ def begin_library(name: str, key: str, source: Callable[[], str], is_urgent: boo
     if not any(build.is_alive() for build in _builds.values()):
         Build.begun = Build.known = 0
     Build.known += 1
-    made = lambda: _link(*place, _store(by_code, code_key, compiler.compile(code)))  # noqa: E731
+    made = lambda: _link(*place, _made_once(by_code, code_key, lambda: compiler.compile(code)))  # noqa: E731
     build = _builds[place] = Build(name, made, is_urgent)
     build.start()
     return build
@@ -381,6 +382,27 @@ def _opened(library: Path) -> Iterator[int]:
         if _checksum(file.read()) != expected:
             raise CacheError(f"{library} has changed since it was put there")
         yield descriptor
+
+
+@lru_cache(maxsize=8)
+def _locks(folder: Path) -> int:
+    """Descriptor of a file with a byte to lock for each key; it stays open, because to close it would release them."""
+    return os.open(folder / "locks", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+
+def _made_once(folder: Path, key: str, make: Callable[[], bytes]) -> Path:
+    """The library under a key, made now unless another process makes it: then this one waits for it.
+
+    A lock of POSIX ends with its process, and no forked process has it. Where it cannot be had, both make the library.
+    """
+    byte = int(_short(key), 16)
+    with contextlib.suppress(OSError):
+        fcntl.lockf(_locks(folder), fcntl.LOCK_EX, 1, byte)
+    try:
+        return _lookup(folder, key) or _store(folder, key, make())
+    finally:
+        with contextlib.suppress(OSError):
+            fcntl.lockf(_locks(folder), fcntl.LOCK_UN, 1, byte)
 
 
 def _store(folder: Path, key: str, content: bytes) -> Path:
