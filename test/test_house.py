@@ -294,3 +294,10 @@ def test_what_rclpy_does_not_promise_stands_in_one_file() -> None:
     for path in (*(PACKAGE / "nodes").rglob("*.py"), *(PACKAGE.parent / "launch").glob("*.py")):
         if path != place:
             assert not removed.search(path.read_text(encoding="utf-8")), path
+
+
+def test_a_line_logs_with_one_severity() -> None:
+    """Else rclpy raises an error with the second one: a node whose compiler failed could not be configured."""
+    chosen = re.compile(r"\.(debug|info|warning|error|fatal) if .* else")
+    for path in sorted((PACKAGE / "nodes").rglob("*.py")):
+        assert not chosen.search(path.read_text(encoding="utf-8")), path

@@ -7,6 +7,8 @@ The controller runs in this process, and the test is its time and its drives, so
 """
 
 import ctypes
+import logging
+import re
 import time
 from contextlib import suppress
 from itertools import count
@@ -16,6 +18,7 @@ import life_cycles
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
+from rclpy.logging import get_logger
 from rclpy.parameter import Parameter
 from rclpy.serialization import serialize_message
 from rclpy.time import Time
@@ -27,7 +30,7 @@ from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.faults.table import FAULTS
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.nodes.common.client_library import RCLError
-from robodyn_ros.nodes.common.diagnostics import RECENT
+from robodyn_ros.nodes.common.diagnostics import RECENT, library_log
 from robodyn_ros.plugins import load
 
 LEVELS = {b"\x00": "OK", b"\x01": "WARN", b"\x02": "ERROR"}
@@ -149,6 +152,16 @@ def test_the_command_that_answers_a_jump_is_counted(simulated):
     on.state()
     assert on.loop.latest is not None
     assert (counts["position jumped"], on.loop.statistics.commands) == (jumps + 1, commands + 1)
+
+
+def test_what_is_compiled_and_what_could_not_be_is_told_in_the_log(capfd):
+    """The warning raised an error in rclpy, and the node was not configured."""
+    library, node = logging.getLogger("robodyn_ros"), SimpleNamespace(get_logger=lambda: get_logger("teller"))
+    with library_log(node):
+        library.info("compiling gravity")
+        library.warning("the compiler failed")
+    told = capfd.readouterr().err
+    assert re.search(r"\[INFO\].*compiling gravity\n.*\[WARN\].*the compiler failed", told)
 
 
 def test_commands_that_the_middleware_refuses_are_counted_and_nothing_else(simulated, monkeypatch):

@@ -4,6 +4,7 @@
 """The control loop in its thread of C: what the parameter ``realtime`` takes, and what the thread costs."""
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -70,6 +71,24 @@ def test_messages_of_a_gripper_leave_the_loop_in_its_thread(graph, prr):
     graph.wait(lambda: send(*NAMES) or send("finger") or len(commands) > 10, "commands")
     assert graph.diagnostics("controller")["realtime"].startswith("on")
     assert "realtime: off" not in controller.output
+
+
+def test_states_in_parts_are_answered_outside_of_the_thread_and_a_loop_that_had_to_be_in_it_warns(graph, prr):
+    controller = graph.start("controller", robot_description=prr, realtime="on")
+    publisher = graph.talk(JointState, "joint_states")
+
+    def send(*names):
+        message = JointState(name=list(names), position=[0.1] * len(names), velocity=[0.0] * len(names))
+        message.header.stamp = graph.node.get_clock().now().to_msg()
+        publisher.publish(message)
+
+    commands = graph.listen(JointState, "controller/joint_commands")
+    graph.wait(lambda: send(*NAMES) or len(commands) > 10, "commands")
+    warning = r"\[WARN\] \[\S+\] \[controller\]: realtime: off: joint states come in parts"
+    graph.wait(lambda: send(*NAMES[:1]) or send(*NAMES[1:]) or re.search(warning, controller.output), "a warning")
+    count = len(commands)
+    graph.wait(lambda: send(*NAMES[:1]) or send(*NAMES[1:]) or len(commands) > count + 10, "commands again")
+    assert "[controller]: realtime: on" in controller.output
 
 
 @pytest.fixture

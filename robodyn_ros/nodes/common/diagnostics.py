@@ -330,5 +330,7 @@ class _Forwarding(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Give a record to the node's log, with its own level."""
-        tell = self._log.warning if record.levelno >= logging.WARNING else self._log.info
-        tell(record.getMessage())
+        if record.levelno >= logging.WARNING:  # rclpy allows one severity for a line of code
+            self._log.warning(record.getMessage())
+        else:
+            self._log.info(record.getMessage())

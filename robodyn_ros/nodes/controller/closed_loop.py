@@ -261,15 +261,15 @@ class ClosedLoop:
         """Receive states: in a thread in C if it is wanted and possible, else in Python."""
         if not self._answers or self._periods.runs:
             return
-        wanted, why = NodeParameters(self._node)["realtime"], "off"
-        if wanted != "off":
+        why = "off"
+        if NodeParameters(self._node)["realtime"] != "off":
             try:
                 self._enter_thread()
                 why = ""
             except NotReadyError as reason:
                 why = f"off: {reason}"
         if why:
-            self._receive(why, is_wrong=wanted == "on")
+            self._receive(why)
         self._reschedule()
 
     def _enter_thread(self) -> None:
@@ -296,9 +296,9 @@ class ClosedLoop:
         motors = Motors(self._transmission, self._output.order, self._output.commands, mit)
         return LoopRunner(self._node, self.control.core, motors, WATCH_PERIOD)
 
-    def _receive(self, why: str, *, is_wrong: bool = False) -> None:
+    def _receive(self, why: str) -> None:
         """Receive states in Python, and say why."""
-        self._say_realtime(why, is_wrong=is_wrong)
+        self._say_realtime(why)
         self._periods.begin(self._make_runner())
         received = self._periods.on_state
         self._states = self._node.create_subscription(JointState, "joint_states", received, self._qos, raw=True)
@@ -321,10 +321,14 @@ class ClosedLoop:
         self._receive(f"off: {reason}")
         self._reschedule()
 
-    def _say_realtime(self, text: str, *, is_wrong: bool = False) -> None:
-        if text != self.realtime:
-            self.realtime = text
-            (self._log.warning if is_wrong else self._log.info)(f"realtime: {text}")
+    def _say_realtime(self, text: str) -> None:
+        if text == self.realtime:
+            return
+        self.realtime = text
+        if text.startswith("off") and NodeParameters(self._node)["realtime"] == "on":
+            self._log.warning(f"realtime: {text}")
+        else:
+            self._log.info(f"realtime: {text}")
 
     def _scan_publishers(self) -> None:
         self._output.refresh()
