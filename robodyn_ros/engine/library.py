@@ -45,7 +45,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any, NamedTuple, TypeVar
 
 from robodyn_ros.engine.casadi import ca, has_casadi
@@ -64,6 +64,9 @@ FLAGS = (
 LINKED = ("-lm",)
 TIMEOUT = 600.0
 """Time that the compiler may take [s]."""
+
+POLL_PERIOD = 0.01
+"""Time between two looks whether another process has made a library [s]."""
 
 COMPILER_HINT = "install one (Debian and Ubuntu: sudo apt install gcc), or name it in the environment variable CC"
 """Remedy for a missing compiler."""
@@ -390,14 +393,26 @@ def _locks(folder: Path) -> int:
     return os.open(folder / "locks", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
+def _is_made_elsewhere(folder: Path, byte: int) -> bool:
+    """Whether another process has the lock of a byte; if not, this one has it now, if it can be had at all."""
+    try:
+        fcntl.lockf(_locks(folder), fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte)
+    except (BlockingIOError, PermissionError):
+        return True
+    except OSError:
+        return False
+    return False
+
+
 def _made_once(folder: Path, key: str, make: Callable[[], bytes]) -> Path:
     """The library under a key, made now unless another process makes it: then this one waits for it.
 
-    A lock of POSIX ends with its process, and no forked process has it. Where it cannot be had, both make the library.
+    A lock of POSIX ends with its process, and no forked process has it. Threads of two processes may wait for each
+    other's, which a lock that blocks takes for a deadlock.
     """
     byte = int(_short(key), 16)
-    with contextlib.suppress(OSError):
-        fcntl.lockf(_locks(folder), fcntl.LOCK_EX, 1, byte)
+    while _is_made_elsewhere(folder, byte):
+        sleep(POLL_PERIOD)
     try:
         return _lookup(folder, key) or _store(folder, key, make())
     finally:
