@@ -95,6 +95,14 @@ def test_a_two_link_arm_is_asked_for_a_position_only() -> None:
     assert_allclose(goal.rotation_error, 0.7, rtol=1e-9)
 
 
+def test_a_planar_arm_of_six_joints_is_refused_what_is_out_of_its_plane() -> None:
+    kinematics, q = Kinematics(rd.load_robot(mechanism("RRRRRR")), compiled=False), np.full(6, 0.3)
+    pose = kinematics.pose("tool", q)
+    pose[1, 3] += 0.5
+    with pytest.raises(UnreachableError, match=r"out of the plane of the arm by 0\.5 m"):
+        ToolTarget(kinematics, "tool").goal(pose, q)
+
+
 @pytest.mark.skipif(not urdfs(), reason="example-robot-data is not installed")
 def test_a_six_joint_arm_takes_the_nearest_posture() -> None:
     arm = rd.load_robot(urdfs()["ur5_robot"])

@@ -134,7 +134,7 @@ class ToolTarget:
 
     def _check_slack(self, missing: Array) -> None:
         """Refuse a target that deviates by more than the slack in directions that the arm cannot move in."""
-        if self._normal is None or not self._inverse.robot.n < 6:
+        if self._normal is None:
             return
         beside = abs(float(missing[:3] @ self._normal))
         tilt = float(np.linalg.norm(missing[3:] - (missing[3:] @ self._normal) * self._normal))
