@@ -120,6 +120,20 @@ def test_a_tool_that_is_folded_onto_the_shoulder_points_in_any_direction() -> No
         np.testing.assert_allclose(kinematics.pose("tool", found.q), pose, atol=1e-14)
 
 
+@pytest.mark.parametrize("name", ["lesson", "skewed rr"])
+def test_a_pose_is_reached_however_straight_the_arm_is(name: str) -> None:
+    """The position alone gives the second joint to the root of its rounding, the heading to its rounding."""
+    arm = rd.load_robot(ARMS[name])
+    kinematics, inverse = Kinematics(arm), PlanarInverse(arm, "tool")
+    straight = inverse.arm.sense * np.angle(inverse.arm.links[0] / inverse.arm.links[1])
+    for bend in (0.0, 1e-9, -1e-8, 1e-7, -1e-5, 0.3):
+        for first in (-2.1, 0.4, 1.7):
+            q = [first, straight + bend]
+            (found,) = inverse.solve_pose(kinematics.pose("tool", q), slack=1e-12).solutions
+            assert_allclose(found.q, q, atol=1e-13)
+            assert bend == 0.0 or found.elbow == np.sign(inverse.arm.sense * bend)
+
+
 def test_prr_reachability_is_decided_without_rounding() -> None:
     arm = rd.load_robot(mechanism("PRR", lengths=(0, 0.5, 0.25)))
     inverse = PlanarInverse(arm, "tool")

@@ -10,9 +10,9 @@ the angles θ counted about the first revolute axis::
     PRR    w = c - s - exp(iφ) L₂ = q₁ + exp(iθ₂) L₁,                φ = θ₂ + θ₃
 
 RR by the law of cosines (Siciliano et al., Robotics (2009), section 2.12.1) in its half-angle form, whose arguments
-stay in range near the straight or the folded arm: tan²(β/2) = ((l₁+l₂)² - r²) / (r² - (l₁-l₂)²). PRR by the
-sine of the first link: Im w = l₁ sin. Both are reachable if and only if a real number is between two others, which is
-decided without rounding.
+stay in range near the straight or the folded arm: tan²(β/2) = ((l₁+l₂)² - r²) / (r² - (l₁-l₂)²). With a heading φ,
+exp(iθ₁) L₁ = w - exp(iφ) L₂. PRR by the sine of the first link: Im w = l₁ sin. Both are reachable if and only if a real
+number is between two others, which is decided without rounding.
 
 The workspace follows from the closed form, exact at every point and heading. An RR arm has no free heading: it
 reaches a point in two postures at most. A PRR arm reaches it with ranges of headings, so that its dexterity is the
@@ -236,16 +236,16 @@ class PlanarInverse:
         if self.arm.kind == "PRR":
             return self.solve(position, turn, near, slack)
         found = self.solve(position, None, near, slack)
-        solutions = found.solutions
-        if abs(self.arm.in_plane(position)) <= PLANAR_TOLERANCE:  # folded, with the tool on the axis: any turn will do
-            bent = (np.array([turn - self.arm.sense * b.q[1], b.q[1]]) for b in solutions)
-            solutions = tuple(self._branch(q, b.elbow, near) for q, b in zip(bent, solutions, strict=True))
-        fitting = tuple(
-            b for b in solutions if abs(_wrapped(b.q[0] + self.arm.sense * b.q[1] - turn)) <= PLANAR_TOLERANCE
-        )
-        if found.reachable and not fitting:
+        if not found.solutions:
+            return found
+        second = np.exp(1j * turn) * self.arm.links[1]
+        first = self.arm.in_plane(position) - second
+        if abs(abs(first) - self.arm.lengths[0]) > max(PLANAR_TOLERANCE, slack):
             return Branches((), False, found.margin, "the position is reachable, but not with this orientation")
-        return found._replace(solutions=fitting)
+        angle = float(np.angle(first / self.arm.links[0]))
+        q = np.array([angle, self.arm.sense * (turn - angle)])
+        elbow: Literal[1, -1] = 1 if (second / first).imag >= 0.0 else -1
+        return found._replace(solutions=(self._branch(q, elbow, near),))
 
     def _reaches(self, w: complex) -> bool:
         """Return whether w is within reach, without rounding."""
