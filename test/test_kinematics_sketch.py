@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from arms import OURS, URDF, joint, link, random_robot, robot
+from arms import OURS, URDF, joint, link, mechanism, random_robot, robot, slider
 
 import robodyn_ros as rd
 from robodyn_ros.kinematics.sketch import HEIGHT, MARGIN, WIDTH, sketch
@@ -71,6 +71,21 @@ def test_the_same_arm_gives_the_same_bytes() -> None:
     robot = rd.load_robot(URDF / "prr.urdf")
     assert sketch(robot) == sketch(rd.load_robot(URDF / "prr.urdf"))
     assert sketch(robot) != sketch(robot, [0.2, 0.1, 0.4])
+
+
+def test_an_arm_of_millimetres_is_drawn_as_one_of_metres() -> None:
+    small, large = (
+        rd.load_robot(mechanism("RR", lengths=(0.55 * size, 0.45 * size), coms=(0.25 * size, 0.2 * size)))
+        for size in (2.0**-10, 1.0)
+    )
+    assert sketch(small) == sketch(large)
+
+
+def test_a_slide_without_a_lower_end_is_drawn() -> None:
+    """By the length of the arm, as one without an upper end, to the other side."""
+    for ends, sign in (((-np.finfo(float).max, 0.0), -1.0), ((0.0, np.finfo(float).max), 1.0)):
+        arm = rd.load_robot(slider((*ends, 1.0, 1.0)).replace("<mass", '<origin xyz="0.2 0 0"/><mass'))
+        assert sketch(arm) == sketch(arm, [0.2 * sign])
 
 
 def test_a_joint_whose_range_is_elsewhere_is_drawn_in_its_middle() -> None:

@@ -158,9 +158,10 @@ def _telling_pose(robot: Robot) -> Array:
     pose, sign = np.zeros(robot.n), 1.0
     for index, joint in enumerate(robot.joints):
         lower, upper = joint.lower, joint.upper
-        if joint.is_prismatic:  # from its zero in the positive direction, by the length of the arm at most
+        if joint.is_prismatic:  # from its zero, in the positive direction if it can, by the length of the arm at most
             nearest = float(np.clip(0.0, lower, upper))
-            wanted = nearest + min(SLIDE * (upper - nearest), reach) if upper > nearest else SLIDE * (lower - upper)
+            end = upper if upper > nearest else lower
+            wanted = nearest + float(np.clip(SLIDE * (end - nearest), -reach, reach))
         else:
             wanted, sign = sign * TURN, sign if index % 2 else -sign
             wanted = wanted if lower < wanted < upper else joint.middle
@@ -307,7 +308,7 @@ def _zero_direction(body: SketchedBody) -> Array:
         direction = body.zero.rotation @ candidate
         across = direction - (direction @ body.axis) * body.axis
         length = float(np.linalg.norm(across))
-        if length > 1e-3 * max(1.0, float(np.linalg.norm(direction))):
+        if length > 1e-3 * float(np.linalg.norm(direction)):
             return across / length
     raise AssertionError("one of three axes is not parallel to the joint's")
 
