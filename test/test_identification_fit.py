@@ -30,6 +30,7 @@ from robodyn_ros.identification.estimation.base_parameters import parameter_name
 from robodyn_ros.identification.estimation.physical import fit_physical
 from robodyn_ros.identification.estimation.regression import _LeastSquares, estimate, matvec, tsqr
 from robodyn_ros.identification.estimation.regression_model import RegressionModel
+from robodyn_ros.identification.report import improved, joints
 from robodyn_ros.identification.segments import lowpass
 from robodyn_ros.robot.tree import check_inertial
 
@@ -203,6 +204,20 @@ def test_what_is_not_shown_stays():
         found.parameter("mass")
 
 
+def test_a_joint_without_a_drive_is_identified_from_its_motion():
+    """A pendulum at the end of an arm: its efforts are 0, whatever they are compared with."""
+    arm, rng = Unknown(RR), np.random.default_rng(5)
+    q, qd, effort = rng.normal(size=(3, 400, 2)) * [[[1.5]], [[3.0]], [[20.0]]]
+    effort[:, 1] = 0.0
+    samples = Samples(0.01 * np.arange(400), q, qd, arm.dynamics.forward(q, qd, effort), effort)
+    found = identify(RR, samples)
+    truth = found.base.values(arm.theta)
+    assert_allclose(found.base.values(found.theta), truth, atol=1e-9 * np.abs(truth).max())
+    assert np.isnan(found.fit.relative).tolist() == [False, True]
+    assert [row[3].partition(" (")[0] for row in joints(found)[1]] == ["0.00%", "no effort"]
+    assert improved(found)
+
+
 def test_a_joint_that_did_not_move_is_said_so():
     arm = Unknown(RR)
     samples = arm.motion(200, noise=0.01)
@@ -351,6 +366,8 @@ def test_what_cannot_be_identified_is_refused():
     samples = arm.motion(100)
     with pytest.raises(InputError, match="of 2 joints; 'prr' has 3"):
         identify(PRR, samples)
+    with pytest.raises(InputError, match="samples: have no efforts other than 0"):
+        identify(RR, replace(samples, effort=0.0 * samples.effort))
     with pytest.raises(InputError, match="validation: are of 3 joints"):
         identify(RR, samples, validation=Unknown(PRR).motion(10))
     with pytest.raises(InputError, match="to find 10 parameters: record a longer motion"):

@@ -250,6 +250,8 @@ def test_samples_of_recordings_are_joined_and_chosen():
         (lambda q, e: Recording("run", JOINTS, RecordedTrack(T, q)), {}, "neither efforts in the states nor commands"),
         (lambda q, e: Recording("run", JOINTS[::-1], RecordedTrack(T, q), RecordedTrack(T, e)), {},
          "must be of the joints elevator, shoulder, wrist, in this order, not of wrist, shoulder, elevator"),
+        (lambda q, e: recording(T, q, 0.0 * e), {}, "neither efforts in the states nor commands other than 0"),
+        (lambda q, e: commanded(T, q, 0.0 * e), {}, "neither efforts in the states nor commands other than 0"),
         (lambda q, e: recording(T, q, e), {"effort": "commanded"}, "there are no commands"),
         (lambda q, e: commanded(T, q, e), {"effort": "measured"}, "states without efforts"),
         (lambda q, e: recording(T[:1], q[:1], e[:1]), {}, "only one state"),

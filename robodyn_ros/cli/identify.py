@@ -57,6 +57,7 @@ from robodyn_ros.identification.report import (
     report,
     sought,
     stated_uncertainty,
+    unexplained,
     verdict,
 )
 from robodyn_ros.identification.samples import RecordedSamples
@@ -376,8 +377,7 @@ def _joints(result: Identification) -> tuple[tuple[str, ...], list[tuple[str, ..
     heads = ("URDF", "Now", "Left out", "Unseen: URDF", "Now")
     columns = [(head, found) for head, found in zip(heads, result.predictions.values(), strict=True) if found]
     rows = [
-        (joint.name, *("at rest" if np.isnan(found.rms[k]) else f"{found.relative[k]:.2%}" for _, found in columns))
-        for k, joint in enumerate(result.robot.joints)
+        (joint.name, *(unexplained(found, k) for _, found in columns)) for k, joint in enumerate(result.robot.joints)
     ]
     return ("Unexplained effort", *(head for head, _ in columns)), rows
 

@@ -179,8 +179,11 @@ def prepare_recording(recording: Recording, robot: Robot, settings: SignalSettin
 
 
 def _effort(recording: Recording, wanted: str) -> tuple[str, RecordedTrack]:
-    """The efforts to use, and their kind; measured efforts that never change count as missing."""
-    measured, commanded = recording.measured, recording.commanded
+    """The efforts to use, and their kind; zeros count as missing, and so do measured ones that never change beside
+    commands.
+    """
+    tracks = recording.measured, recording.commanded
+    measured, commanded = (track if track is not None and track.values.any() else None for track in tracks)
     changing = measured is not None and bool(np.ptp(measured.values, axis=0).any())
     if measured is not None and (wanted == "measured" or (wanted == "auto" and (changing or commanded is None))):
         return "measured", measured
@@ -189,7 +192,7 @@ def _effort(recording: Recording, wanted: str) -> tuple[str, RecordedTrack]:
     missing = {"measured": "states without efforts", "commanded": "no commands"}.get(
         wanted, "neither efforts in the states nor commands"
     )
-    raise unreadable(recording.name, f"there are {missing}, and identification needs efforts")
+    raise unreadable(recording.name, f"there are {missing} other than 0, and identification needs efforts")
 
 
 def _unwrapped(recording: Recording, robot: Robot) -> RecordedTrack:

@@ -186,9 +186,15 @@ def joints(result: Identification) -> Table:
 
 def error(found: Prediction, index: int, unit: str) -> str:
     """RMS error of a joint: its ratio to the RMS of the effort, and its value in the joint's unit."""
+    ratio = unexplained(found, index)
+    return f"{ratio} ({found.rms[index]:.3g} {unit})" if np.isfinite(found.rms[index]) else ratio
+
+
+def unexplained(found: Prediction, index: int) -> str:
+    """Ratio of a joint's RMS error to the RMS of its effort."""
     if not np.isfinite(found.rms[index]):
         return "at rest"
-    return f"{found.relative[index]:.2%} ({found.rms[index]:.3g} {unit})"
+    return f"{found.relative[index]:.2%}" if np.isfinite(found.relative[index]) else "no effort"
 
 
 def parameters(result: Identification) -> Table:

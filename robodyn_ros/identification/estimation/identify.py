@@ -91,6 +91,8 @@ def identify(
     for name, given in (("samples", samples), ("validation", validation)):
         if given is not None and given.n != robot.n:
             raise InputError(name, f"are of {given.n} joints; {robot.name!r} has {robot.n}", given.q.shape)
+    if not samples.effort.any():
+        raise InputError("samples", "have no efforts other than 0", samples.effort)
     model = RegressionModel(robot, settings, gravity, robot.armature if armature is None else armature)
     Y, fastest = model.regressor(samples), np.abs(samples.qd).max(axis=0)
     used = model.used(samples, fastest)

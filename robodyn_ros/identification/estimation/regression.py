@@ -42,7 +42,7 @@ RANK_TOLERANCE = 1e-8
 """Least singular value of the regressor with columns of length 1, relative to the greatest, that counts as excited."""
 
 ROUNDING = 16.0 * np.finfo(float).eps
-"""Least standard deviation of an error, relative to the greatest effort."""
+"""Least standard deviation of an error, relative to the greatest term of a joint's equations."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,9 +116,10 @@ def estimate(problem: Regression, nominal: Array, settings: IdentificationSettin
         )
     joint = np.nonzero(used)[1]
     Y, tau, weight = problem.regressor[used], problem.effort[used], problem.weight[used]
-    floor = np.maximum(ROUNDING * np.abs(problem.effort).max(axis=0), np.finfo(float).tiny)
-    noise = floor.copy()
-    np.maximum.at(noise, joint, np.abs(tau))
+    noise = np.zeros(problem.effort.shape[1])  # at first the greatest term of the equations: efforts may all be 0
+    np.maximum.at(noise, joint, np.abs(tau) + matvec(np.abs(Y), np.abs(nominal)))
+    noise = np.where(noise > 0.0, noise, 1.0)
+    floor = ROUNDING * noise
     huber_weight = np.ones(count)
     values, errors, rest = nominal, np.full(r, np.inf), tau - matvec(Y, nominal)
     for _ in range(MAX_ITERATIONS):

@@ -224,7 +224,8 @@ class RegressionModel:
         theta = self.nominal.copy()
         inertial = theta[: 10 * bodies].reshape(-1, 10)
         theta[: 10 * bodies] = made_possible(inertial, arm_length(self.robot), FLOOR).ravel()
-        effort = SMALL * np.maximum(_root_mean_square(samples.effort), np.finfo(float).tiny)
+        effort = SMALL * _root_mean_square(samples.effort)
+        effort = np.where(effort > 0.0, effort, effort.max() or 1.0)  # that of another joint for one without a drive
         small = [effort / np.maximum(_root_mean_square(rate), 1e-6) for rate in (samples.qdd, samples.qd)]
         theta[10 * bodies :] = np.maximum(theta[10 * bodies :], np.concatenate([*small, effort]))
         return np.concatenate([theta[self.base.columns], np.maximum(theta[-n:], effort)])

@@ -78,10 +78,9 @@ class Prediction:
 
     @cached_property
     def relative(self) -> Array:
-        """Root mean square of the residual over that of the measured effort, (n,)."""
-        with np.errstate(invalid="ignore", divide="ignore"):
-            found: Array = self.rms / root_mean_square(self.samples.effort, self.used)
-        return found
+        """Root mean square of the residual over that of the measured effort, (n,); NaN for a joint without effort."""
+        effort = root_mean_square(self.samples.effort, self.used)
+        return self.rms / np.where(effort > 0.0, effort, np.nan)
 
 
 @dataclass(frozen=True, eq=False)
