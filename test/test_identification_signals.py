@@ -149,6 +149,23 @@ def test_a_joint_that_stands_still_before_a_gap_hides_no_period():
         assert [one and one.period for one in found.repetitions] == pytest.approx([1.3, 1.3], abs=1e-3)
 
 
+@pytest.mark.parametrize("rest", [6.0, 40.0])
+def test_rests_around_the_motion_hide_no_period(rest):
+    """However long the recorder ran before and after it, and also if its period is given."""
+    t = np.arange(0.0, 2.0 * rest + 7.8, 0.01)
+    q = fourier(np.clip(t - rest, 0.0, 7.8), N, seed=8, period=1.3)[0]
+    for period in (0.0, 1.3):
+        (found,) = prepare_recording(recording(t, q, q), ROBOT, SignalSettings(period=period)).repetitions
+        assert found == pytest.approx((rest, rest + 7.8, 1.3), abs=0.03)
+
+
+def test_a_rest_in_the_middle_of_a_recording_is_no_period():
+    """Where the positions do not change at all, no period is better than another."""
+    t = np.arange(0.0, 60.0, 0.01)
+    q = fourier(np.where(t < 2.0, t, np.clip(t - 50.0, 2.0, 12.0)), N, seed=8)[0]
+    assert prepare_recording(recording(t, q, q), ROBOT, SignalSettings(period=4.0)).repetitions == (None,)
+
+
 def test_the_mean_of_the_periods_is_the_motion_itself():
     """From the start of the first period on."""
     q = fourier(T, N, seed=8, period=3.1)[0]

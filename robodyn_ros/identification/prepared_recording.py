@@ -259,15 +259,25 @@ def find_repetition(segment: Segment, moving: Array, period: float = 0.0) -> Rep
     """
     every = max(1, round(1.0 / (RATE * segment.step)))
     x = segment.q[::every, moving]
-    x = (x - x.mean(axis=0)) / x.std(axis=0)
+    begin, end = _moving(x)
+    motion = x[begin:end]
+    x, motion = ((part - motion.mean(axis=0)) / motion.std(axis=0) for part in (x, motion))
     step = every * segment.step
-    for lag in [round(period / step)] if period else _candidates(x, round(SHORTEST / step)):
-        length = _refined(x, lag)
-        first, last = _longest(x, length)
-        if last - first < lag or np.var(x[first : last + lag], axis=0).min() < REPEATING:
+    for lag in [round(period / step)] if period else _candidates(motion, round(SHORTEST / step)):
+        length, before = _refined(motion, lag), max(0, begin - lag)
+        around = x[before : end + lag]  # in which a rest is too short to repeat
+        first, last = _longest(around, length)
+        if last - first < lag or np.var(around[first : last + lag], axis=0).min() < REPEATING:
             continue
-        return Repetition(first * step, (last + length) * step, length * step)
+        return Repetition((before + first) * step, (before + last + length) * step, length * step)
     return None
+
+
+def _moving(q: Array) -> tuple[int, int]:
+    """First sample of the motion, and the one after its last: positions (N, n) without the rests at both ends."""
+    away = ALIKE * q.std(axis=0)
+    begin, rest = (int(np.argmax((np.abs(part - part[0]) > away).any(axis=1))) for part in (q, q[::-1]))
+    return begin, len(q) - rest
 
 
 def _candidates(x: Array, least: int) -> list[int]:
@@ -294,7 +304,7 @@ def _refined(x: Array, lag: int) -> float:
     here = np.arange(int(EARLY[0] * len(x)), int(EARLY[1] * len(x)))  # one lag later, at most half of it, ends x
     for _ in range(5):
         slope = spline(here + length, 1)
-        length -= float(np.sum((spline(here + length) - x[here]) * slope) / np.sum(slope**2))
+        length -= float(np.sum((spline(here + length) - x[here]) * slope) / (np.sum(slope**2) or np.inf))
         length = float(np.clip(length, lag - 1.0, lag + 1.0))
     return length
 
