@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from arms import losses, slider
+from numpy.testing import assert_allclose
 from planned import curve
 
 import robodyn_ros as rd
@@ -102,6 +103,24 @@ def test_a_joint_that_was_led_beyond_its_limits_stops_there_and_is_named() -> No
     assert made.clipped == (PRR.joint_names[2],)
     least, greatest = made.trajectory.extent()
     assert (least >= PRR.lower).all() and (greatest <= PRR.upper).all()
+
+
+@pytest.mark.parametrize("ends", [(0.5, 0.5), (0.0, 0.001)])
+def test_a_joint_with_hardly_any_range_stays_within_it(ends: tuple[float, float]) -> None:
+    """The tolerance, which the motion keeps from its limits, is more than it has."""
+    urdf = PRR.urdf.replace('lower="-1.5" upper="2.1"', 'lower="{}" upper="{}"'.format(*ends))
+    t, q = shown()
+    q[:, 2] = np.linspace(*ends, len(t))
+    made = demonstration(rd.create_dynamics("rnea", rd.load_robot(urdf), compiled=False), t, q)
+    least, greatest = made.trajectory.extent()
+    assert ends[0] <= least[2] <= greatest[2] <= ends[1]
+
+
+def test_states_that_come_slowly_are_a_motion() -> None:
+    """The arm comes to rest within one step."""
+    t, q = np.arange(4.0), np.tile([0.5, 0.1, 0.2], (4, 1))
+    q[0, 1] += 0.03
+    assert_allclose(demonstration(DYNAMICS, t, q).trajectory.positions, q[:2])
 
 
 def test_uneven_times_and_turns_of_a_continuous_joint() -> None:

@@ -87,8 +87,8 @@ def demonstration(
     if t.ndim != 1 or len(t) < 2 or (np.diff(t) <= 0.0).any():
         raise InputError("times", "must be at least two that increase", times)
     unwrapped = ConfigurationSpace(robot).unwrap(q)
-    least = robot.lower + settings.tolerance
-    most = np.maximum(robot.upper - settings.tolerance, least)
+    margin = np.minimum(settings.tolerance, (robot.upper - robot.lower) / 2.0)
+    least, most = robot.lower + margin, robot.upper - margin
     inside = np.clip(unwrapped, least, most)
     outside = np.abs(inside - unwrapped).max(axis=0) > 2.0 * settings.tolerance
     grid, smooth = _smoothed(t, inside, settings.cutoff)
@@ -115,7 +115,7 @@ def _moving(t: Array, q: Array, speed: float, unit: str) -> tuple[int, int]:
     moves = np.flatnonzero((np.abs(np.gradient(q, t, axis=0)) > speed).any(axis=1))
     if not len(moves):
         raise InputError("positions", f"no joint moves faster than {speed:g} ({unit})/s: nothing was shown", q)
-    margin = round(MARGIN / (t[1] - t[0]))
+    margin = max(1, round(MARGIN / (t[1] - t[0])))
     return max(0, int(moves[0]) - margin), min(len(t), int(moves[-1]) + margin + 1)
 
 
