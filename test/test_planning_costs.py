@@ -58,15 +58,19 @@ def test_a_trajectory_to_follow_is_of_the_arms_joints():
 
 def test_costs_are_read_from_text():
     assert value(read_cost("time+1e-2*effort+1e+1*smoothness"))[0] == pytest.approx(1 + 0.0925 + 290)
-    for text in ("speed", "time+", "x*time", "-1*time", ""):
-        with pytest.raises(InputError):
+    for text in ("speed", "time+", "x*time", ""):
+        with pytest.raises(InputError, match="is not one of time, effort, smoothness"):
             read_cost(text)
+    with pytest.raises(InputError, match=r"weight: of a cost must be a number not below 0, not -1\.0"):
+        read_cost("time+-1*effort")
 
 
 def test_the_reference_of_a_cost_follows_a_trajectory():
     way = Trajectory([0.0, 2.0], [[0.0, 1.0], [4.0, 1.0]])
     rows = Tracking(way, np.ones(4)).reference([0.5, 1.0], 2)
     assert_allclose(rows, [[1.0, 1.0, 2.0, 0.0], [2.0, 1.0, 2.0, 0.0]], atol=1e-12)
+    rows = Tracking(way, np.ones(4)).reference([2.0, np.nextafter(2.0, 3.0), 2.1], 2)  # in motion, then at rest
+    assert_allclose(rows, [[4.0, 1.0, 2.0, 0.0], [4.0, 1.0, 2.0, 0.0], [4.0, 1.0, 0.0, 0.0]], atol=1e-12)
     dynamics = rd.create_dynamics("rnea", rd.load_robot(lesson_arm()))
     with pytest.raises(InputError, match="fixed duration"):
         Problem(dynamics, [0.0, 0.0], JointGoal([1.0, 1.0]), Tracking(way, np.ones(4)))

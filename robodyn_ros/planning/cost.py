@@ -145,8 +145,9 @@ class Tracking(Cost):
         moments = np.atleast_1d(np.asarray(times, dtype=np.float64))
         if isinstance(self.target, Trajectory):
             finite_array("target", self.target.positions, (len(self.target.times), n))
-            samples = [self.target.sample(float(t)) for t in moments]
-            return np.array([np.concatenate((sample.q, sample.qd)) for sample in samples])
+            end = self.target.duration  # its velocity counts there, also for a time that is later by its rounding
+            q, qd, _ = self.target.samples(np.where(np.isclose(moments, end, rtol=1e-12, atol=0.0), end, moments))
+            return np.hstack((q, qd))
         return np.tile(finite_array("target", self.target, (2 * n,)), (len(moments), 1))
 
     @property
@@ -242,12 +243,12 @@ def read_cost(text: str, effort: Array | None = None, velocity: Array | None = N
         weight, _, name = part.rpartition("*")
         name = name.strip()
         try:
-            limit = limits.get(name)
-            cost = NAMED[name]() if limit is None else NAMED[name](_inverse_squares(limit))
-            terms += terms_of(float(weight or 1.0) * cost)
+            kind, factor = NAMED[name], float(weight or 1.0)
         except (KeyError, ValueError) as cause:
             problem = f"{part!r} is not one of {', '.join(NAMED)}, nor 0.1*one of them{is_it(name, NAMED)}"
             raise InputError("cost", problem, text) from cause
+        limit = limits.get(name)
+        terms += terms_of(factor * (kind() if limit is None else kind(_inverse_squares(limit))))
     return CostSum(tuple(terms))
 
 
