@@ -280,6 +280,18 @@ def test_what_cannot_be_is_refused_before_anything_is_solved(arm):
         assert constraint in found.reason or "out of reach" in found.reason or "beyond reach" in found.reason
 
 
+def test_a_joint_that_may_be_anywhere_makes_room_for_the_others_at_the_goal(arm):
+    """Where it begins, there is a ball at the goal, or the shoulder is too weak to hold the hand stretched out."""
+    start, free = np.array([0.2, -1.0, 0.0]), np.array([0.2, 1.2, 0.0])
+    place = rd.Kinematics(arm.robot, compiled=False).pose("tool", free)[:3, 3]
+    weak = MotionLimits.of(arm.robot, effort=[600.0, 36.0, 36.0], limit_ratio=1.0)
+    for joint_index, more in ((0, {"obstacles": (sphere("ball", place, 0.1),)}), (2, {"limits": weak})):
+        wanted = np.where(np.arange(3) == joint_index, np.nan, free)
+        found = solved(plan, Problem(arm, start, JointGoal(wanted), **more), PATIENT)
+        assert_allclose(np.where(np.isnan(wanted), np.nan, found.q[-1]), wanted, atol=1e-5)
+        assert abs(found.q[-1] - free)[joint_index] > 0.05
+
+
 def test_what_only_the_solver_sees_is_refused_by_name():
     """A metre in half a second takes 2 d 2 m / t² = 40 N; there are 10."""
     cart = slider()

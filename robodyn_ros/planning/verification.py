@@ -76,7 +76,7 @@ def _violations_of_stops(problem: Problem, stops: tuple[Array, ...]) -> Iterator
     goals, n, limits = (*problem.via, problem.goal), len(stops[0]), problem.bounds
     units, rates = _units(problem), _units(problem, "/s")
     speeds = [problem.first[1], *(speed(goal, n) for goal in goals)]
-    fixed = [True, *(isinstance(goal, JointGoal) for goal in goals)]
+    fixed = [True, *(bool(goal.fixes(problem.model).all()) for goal in goals)]
     for title, q, qd, known in zip(("start", *_titles(problem)), stops, speeds, fixed, strict=True):
         beyond = np.maximum(limits.lower - q, q - limits.upper)
         for k in _worst_joint(beyond):
@@ -93,7 +93,7 @@ def _violations_of_stops(problem: Problem, stops: tuple[Array, ...]) -> Iterator
                 missing = problem.margin - distance
                 yield _reason(title, str(pair), missing, "m", f"in collision, or too close: {distance:.4g} m apart")
     at_rest = [("start", stops[0])] if not problem.first[1].any() else []
-    if isinstance(problem.goal, JointGoal) and rests(problem.goal, n):
+    if fixed[-1] and rests(problem.goal, n):
         at_rest.append(("goal", stops[-1]))
     for title, q in at_rest:
         held, units = np.abs(problem.model.holding(q)), _effort_units(problem)

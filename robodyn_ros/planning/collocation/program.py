@@ -222,7 +222,7 @@ class NonlinearProgram:
         for point, goal in zip(self._stops(), (*problem.via, problem.goal), strict=True):
             if not isinstance(goal, JointGoal):
                 self._constrain(goal.residual(problem.model)(x.q[:, point]))
-        if not isinstance(problem.goal, JointGoal) and rests(problem.goal, self._shape[0]):
+        if not problem.goal.fixes(problem.model).all() and rests(problem.goal, self._shape[0]):
             still = ca.DM.zeros(self._shape[0])
             limit = limits.effort / self._units.effort
             held = problem.model.inverse(x.q[:, -1], still, still) / ca.DM(self._units.effort)
