@@ -14,6 +14,7 @@ from robodyn_ros.cli.bench.computer import Timing, allowance, is_enough, verdict
 from robodyn_ros.control import JointGains
 from robodyn_ros.control.faults.sampling import spectral_radius
 from robodyn_ros.control.laws.base import AccelerationGains
+from robodyn_ros.errors import NotReadyError
 from robodyn_ros.files import find
 
 ARM = str(find("urdf/prr.urdf"))
@@ -119,12 +120,17 @@ def test_the_verdict_names_gains_that_are_safe_and_the_wait_that_the_arm_would_n
 
 
 def test_both_processes_run_and_every_state_is_accounted_for():
-    """However slow this machine is: each state has a time, and an effort or none."""
+    """However slow this machine is: each state has a time, and an effort, because the end is waited for."""
     found = computer.measure(200.0, 0.2, rd.load_robot(ARM))
     assert len(found.late) == len(found.latency) == 40
-    assert found.late.min() >= 0.0 and np.nanmin(found.latency) > 0.0
-    assert 0 <= found.lost < 40
+    assert found.lost == 0 and found.late.min() >= 0.0 and found.latency.min() > 0.0
     assert found.scheduling == "ordinary" or found.scheduling.startswith("SCHED_FIFO")
+
+
+def test_a_process_that_fails_is_told_by_its_code_at_once(monkeypatch):
+    monkeypatch.setattr(computer.sys, "executable", "/bin/false")
+    with pytest.raises(NotReadyError, match="the process that stands for the arm has ended with code 1"):
+        computer.measure(200.0, 0.2, rd.load_robot(ARM))
 
 
 def test_the_command_says_it_in_words_and_as_json(monkeypatch, command):

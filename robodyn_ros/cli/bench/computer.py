@@ -59,14 +59,11 @@ PRIORITY = 50
 GREATEST = 1000.0
 """Greatest natural frequency of the parameters [rad/s]."""
 
-GRACE = 0.5
-"""Time for the last efforts to come [s]."""
-
-SILENCE = 10.0
-"""Time without a state after which the measurement has failed [s]."""
+REPEAT_PERIOD = 0.5
+"""Time after which the end of the states is sent again, because it may be lost like any datagram [s]."""
 
 FORMAT = struct.Struct("<q")
-"""A datagram: the number of the state. Its length does not matter on the loopback network."""
+"""A datagram: the number of the state, at the end that of all. Its length does not matter on the loopback network."""
 
 
 class Timing(NamedTuple):
@@ -169,33 +166,25 @@ def measure(rate: float, seconds: float, robot: Robot) -> Timing:
         robot: whose inverse dynamics are computed.
 
     Raises:
-        NotReadyError: no states arrive.
+        NotReadyError: the other process has failed.
     """
     dynamics, zero, count = create_dynamics("rnea", robot), np.zeros(robot.n), max(1, round(rate * seconds))
     dynamics.inverse(robot.home, zero, zero)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as states:
         states.bind(("127.0.0.1", 0))
-        states.settimeout(SILENCE)
         words = [str(states.getsockname()[1]), repr(rate), str(count)]
         command = [sys.executable, __file__, *words]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as arm, real_time() as scheduling:
-            try:
-                _control(states, count, lambda: dynamics.inverse(robot.home, zero, zero))
-                found = json.loads(arm.communicate(timeout=SILENCE)[0])
-            except (TimeoutError, subprocess.TimeoutExpired, json.JSONDecodeError) as cause:
-                arm.kill()
-                raise NotReadyError("the process that stands for the arm has stopped sending") from cause
+            sources: list[Any] = [states, arm.stdout]
+            while states in select.select(sources, [], [])[0]:  # until the other process gives its result, or ends
+                datagram, address = states.recvfrom(FORMAT.size)
+                dynamics.inverse(robot.home, zero, zero)
+                states.sendto(datagram, address)
+            said = arm.communicate()[0]
+    if arm.returncode:
+        raise NotReadyError(f"the process that stands for the arm has ended with code {arm.returncode}")
+    found = json.loads(said)
     return Timing(rate, scheduling, np.array(found["late"]), np.array(found["latency"], dtype=np.float64))
-
-
-def _control(states: socket.socket, count: int, compute: Any) -> None:
-    """Answer each state; the one after the last ends it."""
-    while True:
-        datagram, address = states.recvfrom(FORMAT.size)
-        if FORMAT.unpack(datagram)[0] == count:
-            return
-        compute()
-        states.sendto(datagram, address)
 
 
 def send_states(port: int, rate: float, count: int) -> dict[str, list[float | None]]:
@@ -212,11 +201,15 @@ def send_states(port: int, rate: float, count: int) -> dict[str, list[float | No
         arm.connect(("127.0.0.1", port))
         arm.setblocking(False)
 
-        def note_until(due: float) -> None:
+        def note_until(due: float) -> bool:
+            """Note the efforts that come until then; true once the end is answered, as the last one."""
             while (left := due - monotonic()) > 0.0:
                 if select.select([arm], [], [], left)[0]:
                     number = FORMAT.unpack(arm.recv(FORMAT.size))[0]
+                    if number == count:
+                        return True
                     latency[number] = monotonic() - sent[number]
+            return False
 
         begun = monotonic() + 1.0 / rate
         for number in range(count):
@@ -224,8 +217,9 @@ def send_states(port: int, rate: float, count: int) -> dict[str, list[float | No
             sent[number] = monotonic()
             late[number] = sent[number] - begun - number / rate
             arm.send(FORMAT.pack(number))
-        note_until(monotonic() + GRACE)
         arm.send(FORMAT.pack(count))
+        while not note_until(monotonic() + REPEAT_PERIOD):
+            arm.send(FORMAT.pack(count))
     return {"late": [*late], "latency": latency}
 
 
