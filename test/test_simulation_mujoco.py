@@ -158,6 +158,26 @@ def test_parameters_reach_mujoco(arm):
     np.testing.assert_allclose(model.forward(q, qd, x), dynamics.forward(q, qd, x), rtol=1e-8, atol=1e-8)
 
 
+@pytest.mark.parametrize("kind", ["fixed", "revolute"])
+def test_a_link_with_shapes_and_no_inertial_stays_without_mass(kind):
+    """The importer would give it the mass of its shapes, of the density of water."""
+    flange = '<link name="flange"><collision><geometry><box size="0.1 0.1 0.1"/></geometry></collision></link>'
+    urdf = arms.robot(
+        "pendulum",
+        arms.link("base"),
+        arms.link("arm", 1.0, (0.1, 0, 0), (0.01, 0, 0, 0.01, 0, 0.01)),
+        flange,
+        arms.link("hand", 0.5, (0, 0.1, 0), (0.01, 0, 0, 0.01, 0, 0.01)),
+        arms.joint("turn", "revolute", "base", "arm", (0, 1, 2)),
+        arms.joint("plate", kind, "arm", "flange", (0, 1, 2), (0.2, 0, 0)),
+        arms.joint("grasp", "revolute", "flange", "hand", (1, 0, 0)),
+    )
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(urdf))
+    q = np.linspace(0.3, 0.7, dynamics.robot.n)
+    model = MuJoCoModel(dynamics, contact=True)
+    np.testing.assert_allclose(model.mass_matrix(q), dynamics.mass_matrix(q), rtol=1e-10, atol=1e-15)
+
+
 def test_what_mujoco_has_not_is_refused():
     dynamics = rd.create_dynamics("rnea", rd.load_robot(URDF / "r.urdf"))
     with pytest.raises(ConfigurationError, match="static_friction"):

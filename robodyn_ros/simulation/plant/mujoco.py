@@ -217,13 +217,18 @@ class MuJoCoModel:
 
     def _compiled(self, robot: Robot, contact: bool) -> tuple[Any, set[str]]:
         """Return the mjModel, and the names of the links that had to be altered for MuJoCo to accept the arm."""
-        read = self.module.MjSpec.from_string
+
+        def read(massless: Container[str] = ()) -> Any:
+            spec = self.module.MjSpec.from_string(reduced(robot.urdf, contact, massless))
+            spec.compiler.inertiafromgeom = self.module.mjtInertiaFromGeom.mjINERTIAFROMGEOM_FALSE
+            return spec
+
         with suppress(ValueError):
             massless = {link.name for link in robot.links if link.inertial is not None and link.inertial.mass == 0.0}
-            return read(reduced(robot.urdf, contact)).compile(), massless  # of which MuJoCo drops the inertia
+            return read().compile(), massless  # of which MuJoCo drops the inertia
         altered = {link.name for link in robot.links if not _fits(link)}
         try:
-            spec = read(reduced(robot.urdf, contact, altered))
+            spec = read(altered)
             for name, value in LEAST.items():
                 setattr(spec.compiler, name, value)
             return spec.compile(), altered
