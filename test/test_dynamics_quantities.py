@@ -13,7 +13,7 @@ import numpy as np
 import pinocchio
 import pytest
 from arms import OURS, URDF, awkward, random_robot
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_equal
 from truth import Pinocchio
 
 import robodyn_ros as rd
@@ -339,6 +339,13 @@ def test_many_states_at_once(formulation: str, count: int) -> None:
     states[1, count - 1, 0] = np.nan
     with pytest.raises(rd.InputError, match=r"^qd: must be finite"):
         shared.inverse(*states)
+
+
+def test_every_quantity_takes_its_arguments_by_name() -> None:
+    dynamics = RNEA(rd.load_robot(OURS["rr"]), compiled=False)
+    for name, quantity in dynamics.quantities().items():
+        values = dict(zip(quantity.inputs.split(), np.random.default_rng(3).normal(size=(4, 2)), strict=False))
+        assert_equal(getattr(dynamics, name)(**values), getattr(dynamics, name)(*values.values()))
 
 
 def test_a_formulation_takes_the_path_of_a_urdf() -> None:

@@ -100,8 +100,8 @@ class CompiledFunction:
             return call
 
         @wraps(call)
-        def named(*values: Any) -> Any:
-            return kind(*call(*values))
+        def named(*values: Any, **by_name: Any) -> Any:
+            return kind(*call(*values, **by_name))
 
         return named
 
