@@ -148,6 +148,20 @@ def test_each_effort_acts_for_a_period_of_the_control_rate():
     np.testing.assert_allclose(run.reference[-1], motion.reference(motion.duration).q, atol=1e-3)
 
 
+@pytest.mark.parametrize("rate", [300.0, 2000.0])
+def test_the_laws_run_at_the_rate_that_is_given(rate):
+    """Also where a period is no whole number of milliseconds, or shorter than one."""
+    found = comparison.compare(rd.load_robot("r"), ["computed_torque"], rate=rate)
+    np.testing.assert_allclose(np.diff(found.runs[0]["computed_torque"].t), 1.0 / rate)
+
+
+def test_the_picture_shows_the_effort_limits_in_force():
+    robot = rd.load_robot(ROOT / "urdf/rr.urdf")
+    found = comparison.compare(robot, ["pd"], parameters={f"effort_limits.{robot.joint_names[0]}": 24.0})
+    efforts = found.plot()[0, 2]
+    assert [24.0, 24.0] in [list(line.get_ydata()) for line in efforts.lines]
+
+
 def test_figures_of_a_run():
     """By hand: an error that decays as exp(-t) is below 2 % of the step from ln 50 on."""
     t = np.linspace(0.0, 8.0, 8001)

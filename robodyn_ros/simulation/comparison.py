@@ -8,6 +8,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import ceil
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +27,7 @@ from robodyn_ros.plugins import create, load_whole, origin, raised
 from robodyn_ros.robot import Joint, Robot
 from robodyn_ros.robot.configuration import position_ranges
 from robodyn_ros.robot.pose import Array
+from robodyn_ros.simulation.plant.base import PlantSettings
 from robodyn_ros.simulation.plant.mismatch import Mismatch
 from robodyn_ros.simulation.plant.native import Plant
 from robodyn_ros.simulation.rollout import simulate
@@ -66,6 +68,9 @@ EQUAL = 1.1
 
 NEGLIGIBLE = 3e-4
 """Ratio of the RMS error to the distance below which it is negligible [-]: 0.3 mrad on a radian, an encoder's step."""
+
+FASTEST = 1e5
+"""Greatest rate of the control [Hz]."""
 
 FLOOR = 1e-3
 """Least error on the logarithmic scale of the figure [mm] or [mrad]."""
@@ -152,7 +157,7 @@ def run_motion(controller: Controller, plant: Plant, motion: ComparedMotion, rat
         controller: the law; its memory is cleared first.
         plant: the arm.
         motion: the motion.
-        rate: control rate [Hz]; each effort acts for a whole number of the plant's steps.
+        rate: control rate [Hz]; a period is a whole number of the plant's steps.
     """
     plant.reset(motion.start)
     controller.forget()
@@ -311,8 +316,8 @@ def compare(
         InputError: a number is out of range, no law is named, or a law follows no reference.
         PluginError: there is no such law.
     """
-    if not rate > 0.0:
-        raise InputError("rate", f"must be above 0, not {rate:g}", rate)
+    if not 0.0 < rate <= FASTEST:
+        raise InputError("rate", f"must be above 0 and at most {FASTEST:g}, not {rate:g}", rate)
     _check_laws(controllers)
     given, mismatch = parameters or {}, mismatch or Mismatch()
     values = FileParameters(given, loop_default_values(robot))
@@ -322,7 +327,8 @@ def compare(
         model = create("dynamics", values["dynamics"], robot, gravity=values["gravity"])
     drawn = mismatch.draw(robot, seed=0)
     arm = create("dynamics", "rnea", robot, gravity=values["gravity"], **drawn.parameters)
-    plant = Plant(arm, effort_limit=limit, friction=drawn.friction)
+    held = ceil(1.0 / (rate * PlantSettings.step))  # of the plant's steps, so that a period is a whole number of them
+    plant = Plant(arm, PlantSettings(1.0 / (rate * held)), limit, friction=drawn.friction)
     wanted = (natural_frequency, damping_ratio, integral_rate)
     motions, failures = compared_motions(robot), {}
     steps: dict[str, ComparedRun] = {}
@@ -399,6 +405,7 @@ def _effort(axes: Any, joint: Joint, index: int, runs: Mapping[str, ComparedRun]
     for name, run in runs.items():
         axes.plot(run.t, run.effort[:, index], color=colours[name], linewidth=1.1)
     peak = max(float(np.abs(run.effort[:, index]).max()) for run in runs.values())
-    if joint.effort < 3.0 * peak:
-        axes.axhline(joint.effort, **LIMIT_LINE)
+    limit = float(next(iter(runs.values())).effort_limit[index])
+    if limit < 3.0 * peak:
+        axes.axhline(limit, **LIMIT_LINE)
     axes.set_ylabel(f"effort [{joint.effort_unit}]")
