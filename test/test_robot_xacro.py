@@ -67,6 +67,9 @@ def test_what_goes_wrong_is_one_error_that_names_the_file(arm: Path) -> None:
     arm.write_text(text.replace('<xacro:arg name="mass" default="1.5"/>', ""), encoding="utf-8")
     with pytest.raises(RobotDescriptionError, match="argument mass has no value: give it as mass:="):
         load_robot(arm)
+    arm.write_text(text.replace('name="mass" default="1.5"', 'name="mass"'), encoding="utf-8")
+    with pytest.raises(RobotDescriptionError, match="missing attribute 'default' in <xacro:arg name=\"mass\"/>"):
+        load_robot(arm)
     with pytest.raises(RobotDescriptionError, match="no such file"):
         load_robot(str(arm.with_name("leg.xacro")))
     arm.write_text(text, encoding="utf-8")

@@ -21,7 +21,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from traceback import walk_tb
 from types import ModuleType
+from typing import Any
+from xml.dom.minidom import Element
 
 from robodyn_ros.errors import RobotDescriptionError, pip_install
 from robodyn_ros.files import similar
@@ -201,4 +204,7 @@ def _problem(cause: Exception) -> str:
     if type(cause).__name__ == "ArgException" or "ndefined substitution argument" in text:
         name = text.split()[-1]
         return f"argument {name} has no value: give it as {name}:=…"
-    return text
+    *_, (frame, _) = walk_tb(cause.__traceback__)
+    tag = frame.f_locals.get("tag")  # of a message such as "xacro:arg: missing attribute 'default'"
+    alone: Any = tag.cloneNode(False) if isinstance(tag, Element) else None  # without what is in it
+    return text if alone is None else f"{text} in {alone.toxml()}"
