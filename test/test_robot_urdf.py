@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from arms import BODY, URDF, awkward, joint, link, mechanism, robot
+from arms import BODY, URDF, awkward, joint, link, mechanism, robot, slider
 from numpy.testing import assert_allclose
 
 from robodyn_ros.errors import InputError
@@ -95,6 +95,15 @@ def test_a_continuous_joint_has_no_position_limits() -> None:
     hinge = single(kind="continuous", limit=(1.0, -1.0, 3.0, 4.0)).joints[0]
     assert (hinge.lower, hinge.upper, hinge.velocity, hinge.effort) == (-np.inf, np.inf, 3.0, 4.0)
     assert (hinge.is_prismatic, hinge.position_unit, hinge.effort_unit) == (False, "rad", "N·m")
+
+
+@pytest.mark.parametrize("no_limit", [1e16, np.finfo(np.float32).max, np.finfo(np.float64).max])
+def test_numbers_that_programs_write_for_infinity_are_no_limits(no_limit: float) -> None:
+    """SDF's 1e16, and the greatest numbers of 32 and 64 bits."""
+    text = slider((-no_limit, no_limit, no_limit, no_limit))
+    (slide,) = load_robot(text.replace("<limit ", f'<limit acceleration="{no_limit}" ')).joints
+    assert (slide.lower, slide.upper, slide.velocity, slide.effort) == (-np.inf, np.inf, np.inf, np.inf)
+    assert slide.acceleration == slide.deceleration == np.inf
 
 
 @pytest.mark.parametrize("scale", [1.0, 7.0, 1e-200, 1e200, 5e-324])

@@ -8,7 +8,7 @@ axis (1, 0, 0), position limits 0 where ``<limit>`` leaves one out, multiplier 1
 Some values that the specification requires may be absent here:
 
 * no ``<limit>`` on a revolute or prismatic joint, or no effort or velocity in it, or 0 or -1: no limit is known,
-  infinity; the greatest number of 64 bits, in any limit: likewise;
+  infinity; 1e16 or more, in any limit: likewise;
 * lower = upper = 0 on a joint that moves: likewise;
 * no ``acceleration``, ``deceleration`` or ``jerk`` in it (URDF 1.2; any version of the URDF may have them): no limit is
   known, infinity; no deceleration beside an acceleration: that holds for both;
@@ -26,7 +26,6 @@ from __future__ import annotations
 import math
 import os
 import re
-import sys
 import warnings
 import xml.etree.ElementTree as ET
 from collections import Counter
@@ -60,6 +59,10 @@ ACCEPTED = f"imperfections of the description that are accepted: {'; '.join(map(
 
 NOT_KNOWN = (0.0, -1.0)
 """Values that URDFs have for an effort or velocity limit that is not known."""
+
+UNLIMITED = 1e16
+"""A limit from this number on is none: a URDF has no word for infinity, and so SDF's programs write this number, others
+the greatest one of 32 or 64 bits."""
 
 ARMATURE = "armature"
 """Attribute of ``<dynamics>`` for the inertia of the motor's rotor; the specification has no place for it."""
@@ -574,8 +577,8 @@ def _limits(title: str, parsed: Any) -> dict[str, Any]:
 
 
 def limit_of(value: float) -> float:
-    """A limit; infinity in place of the greatest number, which programs write because a URDF has no word for it."""
-    return float(value) if abs(value) < sys.float_info.max else math.copysign(math.inf, value)
+    """A limit; infinity in place of :data:`UNLIMITED` and more."""
+    return float(value) if abs(value) < UNLIMITED else math.copysign(math.inf, value)
 
 
 def _motion_limits(title: str, given: dict[str, float]) -> dict[str, Any]:
@@ -585,7 +588,7 @@ def _motion_limits(title: str, given: dict[str, float]) -> dict[str, Any]:
             text = f"{name} limit {value:g} is not above 0; leave it out if it is not known"
             raise RobotDescriptionError(title, text)
     both = {"deceleration": given["acceleration"]} if "acceleration" in given else {}
-    return both | given
+    return {name: limit_of(value) for name, value in (both | given).items()}
 
 
 def _taken(element: ET.Element, tag: str, names: tuple[str, ...]) -> dict[str, float]:
