@@ -14,6 +14,7 @@ from truth import Pinocchio
 import robodyn_ros as rd
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.motion.point_to_point import rest_to_rest
+from robodyn_ros.dynamics import Payload
 from robodyn_ros.simulation import Plant, PlantSettings
 from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, decay_rates, fastest_rate, is_stiff
 from robodyn_ros.simulation.plant.mujoco import MuJoCoPlant
@@ -180,6 +181,18 @@ def test_friction_takes_energy_in_every_step():
         assert after <= before + 1e-9
         before = after
     assert (plant.qd == 0.0).any()
+
+
+def test_an_arm_that_puts_its_payload_down_stays_stable():
+    """Its last joint's friction decays in more than a step with it, in a third of one without."""
+    dynamics = rd.create_dynamics("rnea", wrist(damping=(0.9, 1.0, 1.0, 1.0)))
+    dynamics.configure(payload=Payload("link3", 2.0, (0.1, 0.0, 0.0)))
+    plant = Plant(dynamics)
+    plant.reset()
+    plant.carry(0.0)
+    plant.apply([0.0, 0.0, 0.0, 0.5])
+    plant.step(500)
+    assert plant.qd[3] == pytest.approx(0.5, rel=1e-2)
 
 
 def test_a_rollout_of_stiff_dynamics():

@@ -220,7 +220,14 @@ def stable_integrator(integrator: Integrator, dynamics: Dynamics, viscous: Array
 
 
 def sample_inverse_masses(dynamics: Dynamics) -> tuple[Array, Array]:
-    """Return some of the arm's poses (N, n), and M⁻¹ at each of them (N, n, n)."""
-    robot = dynamics.robot
+    """Return some of the arm's poses (N, n), and M⁻¹ at each of them (N, n, n), without the payload: the arm may put
+    it down, and M⁻¹ is greatest then.
+    """
+    robot, payload = dynamics.robot, dynamics.parameters.payload
     poses = np.vstack([robot.home, random_positions(robot, POSES)])
-    return poses, np.linalg.inv(np.array([dynamics.mass_matrix(q) for q in poses]))
+    dynamics.configure(payload=None)
+    try:
+        masses = [dynamics.mass_matrix(q) for q in poses]
+    finally:
+        dynamics.configure(payload=payload)
+    return poses, np.linalg.inv(np.array(masses))
