@@ -140,6 +140,12 @@ def test_a_name_that_is_made_up_is_none_that_there_is() -> None:
     assert [link.name for link in made.links] == ["world", "body1_2", "body1"]
 
 
+def test_a_site_with_the_name_of_a_body_is_a_frame_beside_it() -> None:
+    robot = load_robot(free(joint="").replace('<site name="end"/>', '<site name="arm" pos="0 0 0.3"/>'))
+    assert robot.link("arm_2").body == robot.link("arm").body
+    assert_allclose(robot.link("arm_2").pose.translation - robot.link("arm").pose.translation, (0, 0, 0.3))
+
+
 def test_an_equality_of_two_joints_is_a_mimic_joint() -> None:
     robot = load_robot(BRANCHES)
     assert robot.joint_names == ("swing", "one", "bend")

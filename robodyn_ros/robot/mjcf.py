@@ -132,10 +132,9 @@ class _Writer:
             self._shapes(body)
             self._inertial(body)
         for site in range(self._model.nsite):  # frames of tools
-            name = self._named("SITE", site)
-            if name and name not in self._links:
-                parent = self._bodies[self._model.site_bodyid[site]]
-                self._fixed(parent, name, _pose(self._model.site_pos[site], self._model.site_quat[site]))
+            if name := self._named("SITE", site):
+                place = _pose(self._model.site_pos[site], self._model.site_quat[site])
+                self._fixed(self._bodies[self._model.site_bodyid[site]], _free(name, self._links), place)
         for tag, told in ((CONSTRAINT, self._constraints()), (REMARK, self._remarks())):
             for element, problem in told:
                 ET.SubElement(self._root, tag, {"element": element, "problem": problem})
