@@ -149,7 +149,7 @@ def moved(arm: Robot) -> str:
             return str(problem)
         if told:
             return str(told[0].message)
-        worst = max(figures(result.trial, arm.effort_limit)["rms_error"])
+        worst = max(figures(result.trial)["rms_error"])
         faults = f" ({next(iter(result.faults))})" if result.faults else ""
         said.append(f"{float(f'{1e3 * worst:.2g}'):g}{faults}")
     return " / ".join(said)

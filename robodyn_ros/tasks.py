@@ -135,7 +135,7 @@ def simulate(
         controller: name of the control law.
         start: where the arm begins; its home, the position nearest to zero, unless given.
         duration: of the simulation [s]; a second more than the motion takes unless given. The motion is as fast as 80 %
-            of the limits of speed and effort allow, and the rate of the commands
+            of the limits of speed and effort in force allow, and the rate of the commands
             (:func:`robodyn_ros.control.motion.point_to_point.point_to_point`).
         parameters: of the nodes ``simulator`` and ``controller``, by their names (reference/nodes in the
             documentation): ``{"mismatch.payload_mass": 2.0}``, for example.
@@ -162,11 +162,13 @@ def simulate(
     loop, unused_by_loop = make_loop(given, robot)
     if unknown := sorted(unused & unused_by_loop):
         raise InputError("parameters", f"neither simulator nor controller has {', '.join(unknown)}", unknown)
-    loop.start(0.0, hardware.plant.q)
+    first = hardware.plant.q  # a parameter may have named another than ``start``
+    loop.start(0.0, first)
     if to is not None:
-        goal = _positions("to", to, robot, first)
+        goal, limits = _positions("to", to, robot, first), loop.settings.limits
         model, period = loop.settings.controller.dynamics, hardware.period * hardware.plant.settings.step
-        motion = point_to_point(model, first, goal, period=period)
+        driven = np.where(limits.effort > 0.0, limits.effort, np.inf)  # a joint without a drive limits no motion
+        motion = point_to_point(model, first, goal, velocity_limit=limits.velocity, effort_limit=driven, period=period)
         duration = motion.duration + SETTLING if duration is None else duration
         if duration < motion.duration:
             problem = f"is less than the {motion.duration:.3g} s that the limits of the joints ask for"
@@ -176,7 +178,7 @@ def simulate(
             warnings.warn(accepted.overload, LoadWarning, stacklevel=2)
     if not 0.0 < (duration := SETTLING if duration is None else duration) <= 1e6:
         raise InputError("duration", f"must be above 0 s, and 1e6 s at most, not {duration!r}", duration)
-    return SimulationResult(robot, controller, run_trial(hardware, loop, duration))
+    return SimulationResult(robot, str(given["controller"]), run_trial(hardware, loop, duration))
 
 
 def make_simulated(given: Mapping[str, Any], robot: Robot) -> tuple[Hardware, set[str]]:

@@ -148,6 +148,19 @@ def test_one_call_simulates_and_plots(robot: rd.Robot) -> None:
     pyplot.close(grid[0][0].figure)
 
 
+def test_parameters_of_a_simulation_count_for_its_motion_and_its_title() -> None:
+    """The law, the start and the limits in force."""
+    given = {"controller": "gravity_compensation", "initial_position.elbow": -0.4}
+    result = rd.simulate("rr", to={"elbow": 0.5}, parameters=given | {"velocity_limits.elbow": 0.5})
+    assert result.controller == "gravity_compensation" and result.faults == {}
+    reference = result.trial.commands.values["q"]
+    np.testing.assert_allclose(reference[[0, -1], 1], [-0.4, 0.5], atol=1e-3)
+    assert 0.35 < np.abs(result.trial.commands.values["qd"]).max() <= 0.41  # 80 % of the limit
+    greatest = np.abs(rd.simulate("rr", to={"elbow": 0.5}).effort[:, 1]).max()
+    result = rd.simulate("rr", to={"elbow": 0.5}, parameters={"effort_limits.elbow": 0.9 * greatest})
+    assert np.abs(result.effort[:, 1]).max() < 0.8 * greatest
+
+
 def test_a_fault_is_told_once_while_it_lasts() -> None:
     hinge = joint("hinge", "revolute", "base", "arm", (0, 1, 0), limit=(-2.5, 2.5, 0.3, 20.0))
     arm = rd.load_robot(
