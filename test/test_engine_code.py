@@ -132,6 +132,7 @@ def test_every_operation() -> None:
             results += [ca.if_else(a < b, ca.exp(a), b), ca.fmin(a, 0.2), ca.fmax(0.3, b), ca.SX.inf() * b]
             unknown = ca.sqrt(-1 - a * a)  # NaN, which the smaller and the greater of two leave out
             results += [f(*pair) for f in (ca.fmin, ca.fmax) for pair in ((unknown, b), (b, unknown))]
+            results += [ca.sign(unknown)]
         return [ca.vertcat(*results)]
 
     x = np.random.default_rng(3).uniform(-2, 2, (21, 2))

@@ -100,7 +100,7 @@ static inline real uniform(double x) { return x - (lanes){}; }
 """
 
 TERMS = {
-    "sign": "copysign(x != 0 ? 1.0 : 0.0, x)",
+    "sign": "x > 0 ? 1.0 : x < 0 ? -1.0 : x",
     "not": "!x",
     "constpow": "pow(x, y)",
     "lt": "x < y",
