@@ -34,6 +34,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import ceil
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -121,7 +122,8 @@ class StateSettings(CheckedSettings):
         steps = round(duration / step)
         if steps < 1 or abs(steps * step - duration) > 1e-9 * duration:
             problem = f"state_rate, its period: {duration:g} s is not a whole number of steps of {step:g} s"
-            raise ConfigurationError(problem)
+            right = f"{1.0 / (max(1, steps) * step):.12g} Hz, or a step of {duration / ceil(duration / step):.12g} s"
+            raise ConfigurationError(f"{problem}; take {right}")
         return steps
 
 

@@ -26,11 +26,13 @@ from dataclasses import dataclass
 from inspect import signature
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import as_row, finite_array
 from robodyn_ros.control.drives import DriveCompensation
 from robodyn_ros.control.laws.base import FrictionCompensation
+from robodyn_ros.control.limits import check_position_limits
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import ConfigurationError, SimulationError
 from robodyn_ros.plugins import available, create, load
@@ -217,6 +219,8 @@ def make_hardware_settings(values: NamedValues, robot: Robot) -> HardwareSetting
     for group in joint_groups(robot):
         kind = type(group.defaults)
         own.setdefault(kind, []).append(values.settings(kind, group.prefix))
+    start = tuple(float(finite_array(name, values[name], ())) for name in initial_positions(robot))
+    check_position_limits("initial_position", robot, np.array(start), list(range(robot.n)))
     chosen, states = values.settings(PlantPlugins), values.settings(StateSettings)
     friction = own[FrictionSettings]
     parameters: dict[str, Any] = {"gravity": as_row(values["gravity"])}
@@ -238,7 +242,7 @@ def make_hardware_settings(values: NamedValues, robot: Robot) -> HardwareSetting
         tuple(own[StopSettings]),
         tuple(own[DriveSettings]),
         tuple(own[EncoderSettings]),
-        tuple(float(finite_array(name, values[name], ())) for name in initial_positions(robot)),
+        start,
         values.settings(WallSettings, "wall.").contacts(),
     )
 

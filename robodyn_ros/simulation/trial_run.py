@@ -20,11 +20,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.checks import finite_array
 from robodyn_ros.control import core_library
 from robodyn_ros.control.faults.sampling import GAIN_MARGIN, stable_ratio
 from robodyn_ros.control.laws.base import checked_result
-from robodyn_ros.control.limits import check_position_limits
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import LoopSettings
 from robodyn_ros.control.motion.trajectory import Trajectory
@@ -110,10 +108,7 @@ def run_until_fault(
     Raises:
         RobodynError: a setting does not fit the arm or another setting, or the arm cannot make the motion.
     """
-    robot = hardware_settings.robot
-    start = finite_array("initial_position", hardware_settings.start, (robot.n,))
-    check_position_limits("initial_position", robot, start, list(range(robot.n)))
-    loop.start(0.0, start)
+    loop.start(0.0, np.array(hardware_settings.start))
     if motion is not None:
         loop.follow(motion, 0.0)
     step = loop.compiled_step
