@@ -261,8 +261,9 @@ def test_theta_can_be_put_in_place_of_the_urdfs_numbers(formulation: str) -> Non
             ("tool", 1.0, (0, 0, 0), [1, 2]),
             r"payload inertia: must be finite numbers of shape \(3, 3\) \[kg m²\], not \[1, 2",
         ),
-        (("tool", 1.0, (0, 0, 0), np.diag([1, 1, 3])), "payload inertia: must be symmetric"),
-        (("tool", 1.0, (0, 0, 0), np.diag([1, 1, -1])), "payload inertia: must be symmetric"),
+        (("tool", 1.0, (0, 0, 0), np.triu(np.ones((3, 3)))), "payload inertia: must be symmetric"),
+        (("tool", 1.0, (0, 0, 0), np.diag([1, 1, 3])), "payload inertia: inertia breaks the triangle inequality"),
+        (("tool", 1.0, (0, 0, 0), np.diag([1, 1, -1])), "payload inertia: izz = -1 kg m² is negative"),
         ((3, 1.0), "payload link: must be the name of a link"),
     ],
 )
@@ -362,6 +363,11 @@ def test_a_copy_has_parameters_of_its_own(formulation: str, copied: Callable[[rd
     other.configure(gravity=(0, 0, 0))
     assert not other.gravity(q).any()
     assert_allclose(model.gravity(q), before, rtol=0.0)
+
+
+def test_the_inertia_of_a_plate_may_be_rounded_as_in_a_urdf() -> None:
+    plate = np.diag([0.501, 0.505, 1.01])  # of 0.5006, 0.5046, 1.0052 kg m²
+    assert_equal(Payload("tool", 1.0, inertia=plate).inertia, plate)
 
 
 def test_a_payload_stays_as_it_was_made() -> None:

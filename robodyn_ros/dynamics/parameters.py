@@ -26,11 +26,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import as_real, in_short
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, RobotDescriptionError
 from robodyn_ros.kinematics.se3 import from_pose
 from robodyn_ros.kinematics.tree import Tree, TreeNode
 from robodyn_ros.robot import Inertial, LockedJoints, Pose, Robot
 from robodyn_ros.robot.pose import Array, read_only
+from robodyn_ros.robot.tree import check_inertial
+
+ROUNDING = 1e-9
+"""Part of an inertia by which it may be asymmetric."""
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 """Gravity in the root link's frame unless told otherwise [m/s²]."""
@@ -75,16 +79,14 @@ class Payload:
         inertia = _finite("payload inertia", self.inertia, (3, 3), "kg m²")
         if mass < 0.0:
             raise InputError("payload mass", f"must not be negative, it is {mass:g} kg", mass)
-        moments = np.linalg.eigvalsh(inertia / 2 + inertia.T / 2)
-        tolerance = 1e-9 * max(1e-9, abs(moments).max())
-        skew = abs(inertia / 2 - inertia.T / 2).max()
-        if skew > tolerance / 2 or moments[2] - moments[1] > moments[0] + tolerance:  # so that none is negative
-            raise InputError(
-                "payload inertia",
-                f"must be symmetric, positive, and no principal moment greater than the sum of the others: {moments}",
-                self.inertia,
-            )
-        return Inertial(mass, read_only(com), read_only(inertia))
+        if abs(inertia / 2 - inertia.T / 2).max() > ROUNDING * abs(inertia).max():
+            raise InputError("payload inertia", f"must be symmetric: {in_short(self.inertia)}", self.inertia)
+        own = Inertial(mass, read_only(com), read_only(inertia / 2 + inertia.T / 2))
+        try:
+            check_inertial("payload", own)
+        except RobotDescriptionError as cause:
+            raise InputError("payload inertia", cause.problem, self.inertia) from cause
+        return own
 
 
 @dataclass(frozen=True, eq=False)
