@@ -207,17 +207,21 @@ static void trust_none(const Settings* s, State* m, double t) {
   EACH m->estimated_v[i] = shrunk(m->predicted_v[i], velocity_uncertainty(s, m, t, i));
 }
 
-/* Selects the reported velocities of states that do not contradict each other. A joint that stopped suddenly keeps the
-   predicted one. Nonzero if there is no such joint. */
-static int trust_reported(State* m) {
+/* Selects the reported velocities of states that do not contradict each other. A joint keeps the predicted one if it
+   stopped suddenly, or if the reported one jumped away from it and the positions have not confirmed that yet. Nonzero if
+   there is no such joint. */
+static int trust_reported(const Settings* s, State* m) {
   const Consistency* c = &m->consistency;
-  const int stopped = m->predicts && (c->any_sudden_stop || (m->is_suspect && c->sudden_stop[m->suspect_joint]));
+  const int stopped = c->any_sudden_stop || (m->is_suspect && c->sudden_stop[m->suspect_joint]);
+  int known = 1;
   m->trusted_source = UNDECIDED;
-  EACH if (!(stopped && c->sudden_stop[i])) {
+  EACH {
+    const int jumped = c->velocity_jump[i] != 0 && fabs(c->reported[i] - m->predicted_v[i]) > slow_difference(s, m, i);
+    if (m->predicts && (jumped || (stopped && c->sudden_stop[i]))) { known = 0; continue; }
     m->estimated_v[i] = m->predicted_v[i] = c->reported[i];
     m->predicted_q[i] = m->last_q[i];
   }
-  return !stopped;
+  return known;
 }
 
 /* Selects the velocities of contradicting states: those of the part that the prediction confirms, positions or
@@ -252,7 +256,7 @@ static int estimate_motion(const Settings* s, State* m, double t, int has_state)
   EACH m->estimated_v[i] = shrunk(m->predicted_v[i], velocity_uncertainty(s, m, t, i));
   if (!has_state) return 0;
   if (contradicts && !m->predicts) { clear(m->estimated_v); return 1; }
-  if (!(contradicts ? trust_one(s, m, t) : trust_reported(m))) return 0;
+  if (!(contradicts ? trust_one(s, m, t) : trust_reported(s, m))) return 0;
   copy(m->predicted_v, m->estimated_v);
   m->velocity_known_t = t;
   return 1;

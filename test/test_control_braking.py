@@ -1,0 +1,173 @@
+# Copyright 2026 robodyn_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""By which velocities a reaction brakes the arm, and when it lets go of a joint: state by state."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from test_control_safety import CONFIG, DYNAMICS, EXACT, PERIOD, ZERO, Arm, Q, carried, moved
+
+from robodyn_ros.control.core_library import CODES
+from robodyn_ros.control.faults.settings import Feedback
+from robodyn_ros.control.faults.table import PROBLEMS, FaultReactions
+from robodyn_ros.errors import JumpError
+
+ONE = np.eye(3)
+SLOWLY = Feedback(ZERO, np.array([1.7, 2.0, 2.3]))
+"""Gains with which an arm that is braked moves for a while."""
+
+
+def said(arm):
+    """The problem that the core has, its joint and the measured value."""
+    memory = arm.loop.memory()
+    kind = next(name for name in PROBLEMS if CODES[name] == int(memory.problem) % CODES["PROBLEM_KINDS"])
+    return kind, int(memory.problem_joint), float(memory.problem_value)
+
+
+# Whether the drives obey
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+@pytest.mark.parametrize(
+    ("first", "then", "lets_go"), [(1.0, 1.99, False), (1.0, 2.01, True), (2.5, 2.74, False), (2.5, 2.76, True)]
+)
+def test_a_joint_that_accelerates_although_it_is_braked_gets_no_more_effort(side, first, then, lets_go):
+    """Beyond 1.1 times its first speed and half its velocity limit, for longer than 10 ms and a period."""
+    arm = Arm(reactions=FaultReactions(publisher=("hold", 60.0)))
+    arm.loop.set_publisher_conflict("two of them")
+    slow, fast = side * first * ONE[1], side * then * ONE[1]
+    for _ in range(4):
+        for qd in (slow, fast):  # one state alone does not tell
+            np.testing.assert_allclose(arm.state(qd=qd).effort, carried(Q, qd), rtol=1e-9)
+    command = arm.state(qd=fast)
+    if not lets_go:
+        np.testing.assert_allclose(command.effort, carried(Q, fast), rtol=1e-9)
+        return
+    np.testing.assert_allclose(command.effort, DYNAMICS.gravity(Q + PERIOD / 2 * fast) * (1.0 - ONE[1]), rtol=1e-12)
+    assert said(arm) == ("GROWS_FASTER", 1, fast[1])
+    assert arm.state(qd=fast) is None
+    arm.loop.set_publisher_conflict("")
+    assert arm.state(qd=ZERO) is None  # at rest nobody knows
+    assert (arm.loop.fault.kind, arm.loop.fault.latched) == ("publisher", True)
+
+
+def test_the_fastest_joint_that_does_not_obey_is_named_and_each_of_them_is_let_go_of():
+    arm = Arm(reactions=FaultReactions(publisher=("hold", 60.0)))
+    arm.loop.set_publisher_conflict("two of them")
+    fast = np.array([-0.2, -2.7, 2.3])
+    commands = [arm.state(qd=qd) for qd in (fast / 3.0, fast, fast)]
+    assert said(arm) == ("GROWS_FASTER", 1, -2.7)
+    expected = DYNAMICS.gravity(Q + PERIOD / 2 * fast) * ONE[0]
+    np.testing.assert_allclose(commands[-1].effort, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("speed", "lets_go"), [(0.41, False), (0.46, True), (1.5, True)])
+def test_a_drive_that_was_found_to_disobey_is_let_go_of_at_once_if_its_joint_is_not_slow(speed, lets_go):
+    """It turns its effort around; a tenth of the velocity limit is slow."""
+    options = {"feedback": Feedback(ZERO, np.full(3, 9.0)), "reactions": FaultReactions(following=("hold", 60.0))}
+    arm = Arm(config=replace(CONFIG, **EXACT), plausibility=True, start=False, **options)
+    q, qd, step = Q, speed * ONE[1], 0
+    while (command := arm.state(q, qd)).fault is None:
+        q, qd = moved(q, qd, command.effort * (1.0 - 2.0 * ONE[1] * (step > 5)), PERIOD)
+        step += 1
+    assert command.fault == "following"
+    assert said(arm)[:2] == ("GROWS_FASTER" if lets_go else "DISOBEYS", 1)
+    assert (abs(qd[1]) > 0.4) == (command.effort[1] == 0.0) == lets_go, qd
+
+
+# Velocities that are contradicted
+
+
+class Braked:
+    """An arm that moves as its model says, and whose states are wrong from a moment on."""
+
+    def __init__(self, wrong, qd=1.6 * ONE[1], **options):
+        given = {"feedback": SLOWLY, "reactions": FaultReactions(sensor=("hold", 5.0))} | options
+        self.arm = Arm(config=replace(CONFIG, **EXACT, unknown_friction=1e-6), plausibility=True, start=False, **given)
+        self.wrong, self.q, self.qd, self.since = wrong, Q, qd, None
+        for _ in range(10):
+            self.q, self.qd = moved(self.q, self.qd, self.arm.state(self.q, self.qd).effort, PERIOD)
+
+    @property
+    def velocity(self):
+        """By which the arm is braked."""
+        return np.array(self.arm.loop.memory().estimated_v)
+
+    def state(self):
+        """The command for a wrong state; the latest one again if that state is dropped."""
+        self.since = self.arm.t if self.since is None else self.since
+        try:
+            self.command = self.arm.state(*self.wrong(self.arm.t + PERIOD - self.since, self.q, self.qd))
+        except JumpError:
+            self.command = self.arm.loop.repeat(self.arm.t, self.arm.t)
+        now = self.q, self.qd  # where it is
+        effort = ZERO if self.command is None else self.command.effort
+        self.q, self.qd = moved(self.q, self.qd, effort, PERIOD)
+        return now
+
+
+def braked_by(q, qd):
+    """The effort of a reaction that brakes an arm with these velocities."""
+    momentum = DYNAMICS.mass_matrix(q) @ qd
+    return DYNAMICS.gravity(q) - SLOWLY.damping @ qd**2 / (qd @ momentum) * momentum
+
+
+def test_an_arm_whose_velocities_are_wrong_is_braked_by_its_positions():
+    """Also after a state whose velocity the positions do not contradict yet: it was damped by that, and sped up."""
+    cell, found = Braked(lambda t, q, qd: (q, qd * [1.0, -1.0, 1.0])), 0
+    for step in range(60):
+        q, qd = cell.state()
+        found += cell.command.fault == "sensor"
+        assert abs(qd[1]) < 0.83
+        if step > 7:  # once differences of positions have been filtered
+            np.testing.assert_allclose(cell.velocity, qd, atol=0.02)
+            np.testing.assert_allclose(cell.command.effort, braked_by(q, qd), atol=0.25)
+    assert found > 55
+    assert qd[1] > 0.3
+
+
+def test_an_arm_whose_positions_and_velocities_are_wrong_is_braked_by_its_model_for_a_while():
+    cell = Braked(lambda t, q, qd: (q + 0.5 * ONE[2], 3.0 * qd))
+    cell.state()
+    for _ in range(16):
+        q, qd = cell.state()
+        np.testing.assert_allclose(cell.command.effort, braked_by(q, qd), atol=0.25)  # 1.7 where nothing is braked
+    q, qd = cell.state()
+    np.testing.assert_allclose(cell.command.effort, DYNAMICS.gravity(q), atol=0.25)
+    cell.state()
+    assert cell.command is None
+    assert qd[1] > 0.7
+
+
+@pytest.mark.parametrize(("slip", "counts"), [(0.15, lambda v: v + 0.15), (-0.1, lambda v: v), (-0.38, lambda v: 0.0)])
+def test_as_long_as_positions_and_velocities_differ_little_the_faster_one_counts(slip, counts):
+    """None does where they have opposite signs; then damping by either could accelerate the joint."""
+    cell, found = Braked(lambda t, q, qd: (q + slip * t * ONE[2], qd), qd=np.array([0.0, 1.6, 0.2])), 0
+    for _ in range(30):
+        _, qd = cell.state()
+        found += cell.command.fault == "sensor"
+        if found > 5:
+            np.testing.assert_allclose(cell.velocity, [qd[0], qd[1], counts(qd[2])], atol=0.02)
+    assert found > 10
+
+
+@pytest.mark.parametrize("grows", [20.0, -3.0])
+def test_velocities_are_trusted_until_no_effort_explains_their_growth(grows):
+    """By 0.4 rad/s, a tenth of the velocity limit, within 0.1 s; then the model counts."""
+    cell = Braked(lambda t, q, qd: (q + 0.5 * ONE[2], (1.0 + grows * max(t - 0.06, 0.0)) * qd))
+    cell.state()
+    excess = 0.0
+    for step in range(2, 17):
+        _, qd = cell.state()
+        factor, before = 1.0 + grows * max(PERIOD * step - 0.06, 0.0), excess
+        excess = (factor - 1.0) * qd[1]
+        if not np.allclose(cell.velocity, factor * qd, rtol=1e-9):
+            break
+    if grows > 0.0:
+        np.testing.assert_allclose(cell.velocity, qd, atol=0.02)
+        assert 0.3 < before < 0.4 < excess < 0.5
+        assert cell.state() and cell.velocity[1] < 0.8
+    else:
+        assert step == 16 and excess < -0.2
