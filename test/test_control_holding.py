@@ -208,6 +208,23 @@ def test_the_way_out_of_limits_that_are_too_low_is_open():
 
 
 @pytest.mark.parametrize("weak", [0, 1, 2])
+def test_the_first_state_is_refused_where_the_efforts_that_hold_the_arm_rise_too_slowly(weak):
+    """In 0.2 s they have to carry it and to accelerate each joint by 1 rad/s²."""
+    robot = rd.load_robot(arms.mechanism("RRR", (3.0, 2.5, 1.5), (0.5, 0.4, 0.3), (0.05, 0.04, 0.03)))
+    dynamics, q = rd.create_dynamics("rnea", robot, gravity=(0.3, -9.81, 0.1)), np.array([0.1, 0.2, -0.1])
+    needed = (np.abs(dynamics.gravity(q)) + START * np.diagonal(dynamics.mass_matrix(q))) / RISE
+    law = load("controllers", "gravity_compensation")(dynamics, 100.0, 20.0)
+    for factor in (1.001, 0.999):
+        rate = needed * np.where(np.arange(3) == weak, factor, 1.5)
+        loop = ControlLoop(law, np.full(3, 1e3), rate_limit=rate)
+        if factor > 1.0:
+            assert loop.update(1.0, 1.0, q, np.zeros(3)).fault is None
+            continue
+        with pytest.raises(HoldingError, match=rf"effort_rate_limits\.{robot.joint_names[weak]}: .*where the arm is"):
+            loop.update(1.0, 1.0, q, np.zeros(3))
+
+
+@pytest.mark.parametrize("weak", [0, 1, 2])
 def test_the_first_state_is_refused_where_the_limits_do_not_hold_the_arm(weak):
     robot = rd.load_robot(arms.mechanism("RRR", (3.0, 2.5, 1.5), (0.5, 0.4, 0.3), (0.05, 0.04, 0.03)))
     dynamics = rd.create_dynamics("rnea", robot, gravity=(0.3, -9.81, 0.1))

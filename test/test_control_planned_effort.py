@@ -11,7 +11,7 @@ import robodyn_ros as rd
 from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.motion.trajectory import Trajectory
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, LimitError
 
 LAWS = ("pd", "gravity_compensation", "computed_torque", "impedance")
 TIMES = np.linspace(0.0, 0.5, 26)
@@ -96,6 +96,25 @@ def test_at_the_end_a_hold_takes_over(dynamics):
     followed(control, trajectory)
     end = trajectory.positions[-1]
     assert_allclose(control.update(0.51, 0.51, end, np.zeros(3)).effort, dynamics.gravity(end), atol=1e-9)
+
+
+@pytest.mark.parametrize(("joint", "side"), [(0, 1.0), (1, -1.0), (2, 1.0)])
+def test_planned_efforts_beyond_what_a_drive_gives_are_refused(dynamics, joint, side):
+    """By more than a thousandth, the tolerance of a planner."""
+    whole, limit = motion(dynamics), np.array([2e3, 500.0, 90.0])
+    law, safety = rd.create_controller("pd", dynamics, 1.0, 0.5), SafetySettings(externally_supported=True)
+
+    def follow(limits, effort):
+        efforts = whole.efforts.copy()
+        efforts[7, joint] = side * effort
+        control = ControlLoop(law, limits, safety)
+        control.start(0.0, whole.positions[0])
+        control.follow(Trajectory(whole.times, whole.positions, whole.velocities, whole.accelerations, efforts), 0.0)
+
+    name, most = dynamics.robot.joint_names[joint], limit[joint]
+    follow(limit, 1.0009 * most)
+    with pytest.raises(LimitError, match=f"joint '{name}' at {side * 1.0011 * most:.5g}.*{most:.4g}"):
+        follow(limit, 1.0011 * most)
 
 
 def test_efforts_are_checked():

@@ -300,6 +300,42 @@ def test_hold_pulls_back_to_where_the_fault_found_the_arm():
     np.testing.assert_allclose(command.effort, expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_an_arm_that_is_too_far_from_its_reference_is_a_fault_with_the_joint_and_its_bound(side):
+    """The tolerance, or the error at which the spring of the law gives the whole effort limit if that is greater."""
+    bounds = np.array([4.0, 0.8, 0.5])
+
+    def fault(away):
+        safety = replace(CONFIG, plausibility=False, externally_supported=True)
+        loop = ControlLoop(GravityCompensation(DYNAMICS, 100.0, 20.0), np.array([400.0, 80.0, 20.0]), safety)
+        loop.update(5.0, 5.0, Q, ZERO)
+        command = loop.update(5.0 + PERIOD, 5.0 + PERIOD, Q + side * np.asarray(away), ZERO)
+        return command.fault, command.problem
+
+    assert fault(0.999 * bounds) == (None, "")
+    for joint, unit in enumerate(("m", "rad", "rad")):
+        kind, problem = fault(bounds * np.where(np.arange(3) == joint, 1.02, 0.9))
+        assert kind == "following"
+        said = f"{1.02 * bounds[joint]:.3g} {unit} from its reference; {bounds[joint]:.3g} {unit} is allowed"
+        assert f"joint 'joint{joint + 1}' is {said}" in problem
+    for most, away in enumerate(([4.3, 0.9, 0.6], [4.1, 1.1, 0.6], [4.1, 0.9, 0.8])):
+        assert f"'joint{most + 1}'" in fault(away)[1]
+
+
+def test_the_next_command_without_states_is_due_a_period_of_the_states_later():
+    """The gains of a reaction are designed for that; `rests` where nothing is sent without states, or if it is less."""
+    arm = Arm()
+    for _ in range(20):
+        arm.state(qd=ZERO)
+    assert arm.loop.watch_due(0.05) == 0.05
+    arm.loop.watch(arm.t + 0.2)
+    assert arm.loop.watch_due(0.05) == pytest.approx(PERIOD)
+    assert arm.loop.watch_due(0.004) == 0.004
+    for step in range(100):
+        arm.loop.watch(arm.t + 0.2 + step * PERIOD)
+    assert (arm.loop.fault.phase, arm.loop.watch_due(0.05)) == ("silent", 0.05)
+
+
 def test_while_a_fault_lasts_nothing_is_followed():
     arm = Arm()
     going = arm.loop.follow(rest_to_rest([[1.0, 0.4, -0.6]], [2.0]))
@@ -596,13 +632,16 @@ def test_an_arm_whose_states_agree_again_is_braked_to_a_tenth_of_its_velocity_li
     feedback, reactions = Feedback(ZERO, np.full(3, 9.0)), FaultReactions(sensor=("hold", 5.0))
     arm = Arm(config=replace(CONFIG, **EXACT), plausibility=True, start=False, reactions=reactions, feedback=feedback)
     q, qd, off, faults = Q, np.array([0.0, speed, 0.0]), np.array([0.0, 0.0, 0.5]), []
+    load = np.array([0.0, 0.1, 0.0])  # of which the model does not know
     for step in range(60):
         try:
             command = arm.state(q + off * (3 <= step < 6), qd)
         except JumpError:
             assert step == 3
         faults.append((command.fault, np.abs(qd).max()))
-        q, qd = moved(q, qd, command.effort, PERIOD)
+        if step >= 6 and command.fault is not None:
+            np.testing.assert_allclose(arm.loop.memory().estimated_v, qd, rtol=1e-12)
+        q, qd = moved(q, qd, command.effort + load, PERIOD)
     assert faults[5][0] == "sensor"
     over = next(at for fault, at in faults[6:] if fault is None)
     assert least < over <= 0.1 * 4.0
@@ -673,6 +712,27 @@ def test_without_plausibility_a_joint_that_stood_although_driven_is_no_fault_any
     loop.apply(loop.settings._replace(safety=replace(loop.settings.safety, plausibility=False)))
     loop.update(1.4, 1.4, Q, ZERO)
     assert loop.fault is None
+
+
+@pytest.mark.parametrize("joint", [0, 1])
+@pytest.mark.parametrize(("part", "is_over"), [(0.97, False), (1.03, True)])
+def test_a_joint_that_stood_although_driven_is_suspect_until_it_has_moved_by_a_hundredth_of_a_radian(
+    joint, part, is_over
+):
+    """Or by a millimetre; and the fault lasts for `settled_time` at most otherwise."""
+    one, life = (np.arange(3) == joint) * 1.0, (0.001, 0.01)[joint]
+    law, q, t = ComputedTorque(DYNAMICS, 400.0, 40.0), Q, 0.0
+    loop = ControlLoop(law, np.array([400.0, 300.0, 300.0]), SafetySettings(following_tolerance=0.0))
+    loop.update(0.0, 0.0, Q, ZERO)
+    loop.follow(rest_to_rest([Q, Q + 0.8 * one], [0.0, 1.0]))
+    while loop.fault is None:
+        t += 0.002
+        loop.update(t, t, Q, ZERO)
+    assert loop.fault.kind == "sensor"
+    for _ in range(300):
+        t, q = t + 0.002, q + part * life / 300 * one
+        loop.update(t, t, q, part * life / 0.6 * one)
+    assert (loop.fault is None) == is_over
 
 
 def test_a_refused_state_does_not_change_the_estimated_velocity():

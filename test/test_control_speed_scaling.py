@@ -208,6 +208,24 @@ def test_a_motion_that_is_told_to_hold_brakes_at_full_speed():
     assert not rows[-1, 4:7].any()
 
 
+@pytest.mark.parametrize(("before", "after"), [(1.0, 0.5), (0.3, 1.0), (0.4, 0.1)])
+def test_a_trajectory_may_end_while_its_speed_still_changes(before, after):
+    """The speed changes by 2 in a second: at v + 2 u it takes v u + u² = 0.1 s of the path."""
+    arm, side = Arm(speed_scaling=before), np.sign(after - before)
+    goal, begin = arm.loop.follow(rest_to_rest([Q, GOAL], [0.0, DURATION])), arm.t
+    arm.go((DURATION - 0.03) / before)
+    left = DURATION - before * (arm.t - begin)
+    arm.loop.apply(arm.loop.settings._replace(safety=replace(arm.loop.settings.safety, speed_scaling=after)))
+    expected = 2.0 * left / (before + np.sqrt(before**2 + 4.0 * side * left))
+    assert expected < abs(after - before) / 2.0
+    begin = arm.t
+    while goal.outcome is None:
+        arm.step()
+    assert goal.outcome == "succeeded"
+    assert arm.t - begin == pytest.approx(expected, abs=2.5 * STEP)
+    np.testing.assert_allclose(arm.q, GOAL, atol=1e-12)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_a_scaled_trajectory_ends_when_its_path_does(seed):
     """Whatever the speed was on the way: the goal counts once the reference is there, and in the same period."""

@@ -331,6 +331,24 @@ def test_a_circle_from_a_sparse_stream_is_smooth(rate: float, spoilt: bool, row:
     assert ratio <= most * 1.05
 
 
+def test_a_pose_that_was_overtaken_changes_nothing() -> None:
+    """A pose with the stamp of another one, or up to 0.35 s older; one that is still older begins a new stream."""
+    moved = []
+    for older in ((), (0.0, 0.02, 0.34), (0.36,)):
+        arm = Streamed("prr")
+        pose, false = arm.pose(), arm.pose(arm.q + 0.05)
+        for step in range(100):
+            if step % 10 == 0:
+                arm.loop.move_tool("pose", pose, arm.t, arm.t - 0.01)
+                for age in older if step == 90 else ():
+                    arm.loop.move_tool("pose", false, arm.t, arm.t - 0.01 - age)
+            pose[0, 3] += 0.1 * DT
+            arm.step()
+        moved.append(arm.q)
+    assert_allclose(moved[1], moved[0], rtol=1e-12)
+    assert np.abs(moved[2] - moved[0]).max() > 1e-3
+
+
 def test_a_stream_that_ends_in_motion_comes_to_rest_a_little_further() -> None:
     arm = Streamed("prr")
     pose, speed = arm.pose(), 0.1
