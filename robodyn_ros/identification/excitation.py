@@ -33,6 +33,7 @@ from robodyn_ros.identification.estimation.base_parameters import BaseParameters
 from robodyn_ros.identification.excitation_criteria import DOptimality, ExcitationLimits, MotionArrays
 from robodyn_ros.identification.settings import ExcitationSettings, IdentificationSettings, Workspace
 from robodyn_ros.robot import Robot
+from robodyn_ros.robot.configuration import ConfigurationSpace
 from robodyn_ros.robot.pose import Array
 
 SAMPLES = 16
@@ -142,7 +143,8 @@ def excite(
         settings: the motion's period, harmonics and margins, and the search.
         identified: which parameters are to be identified from it.
         workspace: the box in which links stay; none unless given.
-        start: position before the motion (n,); as near to 0 as the limits allow unless given.
+        start: position before the motion (n,), of a continuous joint in any turn; as near to 0 as the limits allow
+            unless given.
         gravity: acceleration of free fall in the root link's frame, (3,) in [m/s²].
         progress: called after each try of the search.
 
@@ -154,6 +156,7 @@ def excite(
     dynamics = RNEA(robot, gravity=gravity, viscous=robot.damping, coulomb=robot.friction)
     limits = ExcitationLimits(dynamics, settings, workspace)
     rest = robot.home if start is None else finite_array("start", start, (robot.n,))
+    rest = ConfigurationSpace(robot).near(limits.middle, rest)
     whole = ExcitationLimits(
         dynamics, replace(settings, position_margin=0.0, velocity_ratio=1.0, effort_ratio=1.0), workspace
     )
