@@ -91,6 +91,9 @@ def test_the_nearest_turn_within_limits() -> None:
     assert_allclose(SPACE.nearest_turn([0, -40, 0], [0, 1, 0]), [0, 1 - 2 * np.pi, 0])
     beyond = np.array([0.0, 20.0, 30.0])
     assert_allclose(SPACE.nearest_turn([0, 8.0, 0], beyond), [0, 20 - 4 * np.pi, 30])
+    narrow = rd.load_robot(arm().urdf.replace('lower="-7.0" upper="9.0"', 'lower="-1.0" upper="1.0"'))
+    beyond = np.array([0.0, 3.0 + 4.0 * np.pi, 0.0])  # in any turn
+    assert_allclose(ConfigurationSpace(narrow).nearest_turn([0, 2.0, 0], beyond), [0, 3, 0], atol=1e-12)
     for limit in (-7.0, 9.0):  # a place that rounding has put beyond it
         at = [0.0, limit, 0.0]
         np.testing.assert_array_equal(

@@ -118,7 +118,7 @@ class ConfigurationSpace:
 
         Args:
             reference: (n,).
-            q: (n,); a joint stays as it is if no turn brings it within its limits.
+            q: (n,); the limits of a joint that no turn brings within them do not count.
         """
         found = np.array(q, dtype=np.float64)
         # Plain numbers, because a solver asks for one configuration at a time, for which NumPy takes ten times as long.
@@ -127,9 +127,12 @@ class ConfigurationSpace:
             position = positions[joint]
             least, most = (lower - position) / TURN - ROUNDING, (upper - position) / TURN + ROUNDING
             least, most = (ceil(least) if isfinite(least) else least), (floor(most) if isfinite(most) else most)
+            turns = round((wanted[joint] - position) / TURN)
             if least <= most:
-                turns = min(max(round((wanted[joint] - position) / TURN), least), most)
+                turns = min(max(turns, least), most)
                 found[joint] = min(max(position + TURN * turns, lower), upper)
+            else:
+                found[joint] = position + TURN * turns
         return found
 
 
