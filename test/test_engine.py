@@ -7,6 +7,7 @@ import ctypes
 import importlib
 import logging
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -26,6 +27,8 @@ from robodyn_ros.engine import library
 from robodyn_ros.engine.kernel import FEW
 from robodyn_ros.engine.library import CacheError, cache_folder, load_library, make_library
 from robodyn_ros.engine.program import class_key, hash_sources
+from robodyn_ros.errors import NotReadyError
+from robodyn_ros.simulation import Plant
 
 
 @pytest.fixture
@@ -121,6 +124,19 @@ def test_a_compiler_that_fails_is_named(
     with caplog.at_level(logging.WARNING, "robodyn_ros"):
         assert np.isfinite(gravity()).all()
     assert "false failed" in caplog.text
+
+
+def test_a_library_that_the_system_does_not_load_is_named_with_the_remedy(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As on a file system from which no program may run."""
+    monkeypatch.setattr(library.Compiler, "compile", lambda self, source: b"no library")
+    with caplog.at_level(logging.WARNING, "robodyn_ros"):
+        assert np.isfinite(gravity()).all()
+    said = r"cannot be loaded \(.*\); set XDG_CACHE_HOME to a folder of yours from which programs may run"
+    assert re.search(f"{said}: running on CasADi's virtual machine", caplog.text)
+    with pytest.raises(NotReadyError, match=f"the simulation cannot be compiled: .*{said}"):
+        Plant(rd.create_dynamics("rnea", rd.load_robot("r"), compiled=False))
 
 
 def test_nodes_that_start_at_once_share_the_cache(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,7 @@ from robodyn_ros.engine.library import (
     CacheError,
     CompilationError,
     is_listing,
+    load_library,
     loaded,
     make_library,
     start_library,
@@ -60,7 +61,9 @@ def _reason(name: str, key: str, source: Callable[[], str]) -> str:
     """The reason why there is no such library: the compiler's message, or the missing compiler."""
     if not is_listing():
         try:
-            make_library(name, key, source)
+            path = make_library(name, key, source)
+            if path is not None:
+                load_library(path)
         except (CacheError, CompilationError, OSError) as cause:
             return f"cannot be compiled: {cause}"
     return f"needs a C compiler, and none was found: {COMPILER_HINT}"

@@ -308,11 +308,16 @@ def load_library(library: Path, kind: type[Library] = ctypes.CDLL) -> Library:  
         kind: of ctypes, ``CDLL`` or ``PyDLL``.
 
     Raises:
-        CacheError: it is not whole and safe any more.
+        CacheError: it is not whole and safe any more, or the system does not load it.
         OSError: it cannot be opened.
     """
     with _opened(library) as descriptor:
-        return kind(_own_name(descriptor) if os.path.isdir(DESCRIPTORS) else str(library))
+        try:
+            return kind(_own_name(descriptor) if os.path.isdir(DESCRIPTORS) else str(library))
+        except OSError as cause:
+            why = str(cause).rpartition(": ")[2]
+            remedy = "set XDG_CACHE_HOME to a folder of yours from which programs may run"
+            raise CacheError(f"{library} cannot be loaded ({why}); {remedy}") from cause
 
 
 _loaded: dict[tuple[object, ...], ctypes.CDLL] = {}
@@ -331,10 +336,6 @@ def loaded(name: str, key: str, source: Callable[[], str], kind: type[ctypes.CDL
         key: tells libraries of that name apart.
         source: writes the code.
         kind: of ctypes, ``CDLL`` or ``PyDLL``.
-
-    Raises:
-        CacheError: it is not whole and safe any more.
-        OSError: it cannot be opened.
     """
     if _lists:
         _lists[-1].append(Wanted(name, key, source))
@@ -343,12 +344,12 @@ def loaded(name: str, key: str, source: Callable[[], str], kind: type[ctypes.CDL
     if place not in _loaded:
         try:
             path = make_library(name, key, source)
+            if path is None:  # not remembered: a compiler may be installed later
+                return None
+            _loaded[place] = load_library(path, kind)
         except (CacheError, CompilationError, OSError) as cause:
             _say_slow(str(cause))
             return None
-        if path is None:  # not remembered: a compiler may be installed later
-            return None
-        _loaded[place] = load_library(path, kind)
     return _loaded[place]
 
 
