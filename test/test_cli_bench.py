@@ -28,7 +28,7 @@ def test_json_has_every_figure(command):
         assert times["in place"] > 0.0 and times["plain"] > 0.0
     assert found["batch"]["ours"] > 100.0  # 100,000 states in 100 µs would be a lie
     assert found["rollout"]["ours"] > 0.0 and found["rollout"]["Python on ours"] > 0.0
-    assert all(0.0 < found["first"][key] < 60.0 for key in ("import", "cold", "warm"))
+    assert all(found["first"][key] > 0.0 for key in ("import", "cold", "warm"))
 
 
 def test_the_table_fits_a_terminal_and_names_who_is_there(command):
