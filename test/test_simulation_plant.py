@@ -14,9 +14,11 @@ from truth import Pinocchio
 
 import robodyn_ros as rd
 from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY
+from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import InputError, LimitError, SimulationError
 from robodyn_ros.simulation import Plant, StopSettings
 from robodyn_ros.simulation.plant.mujoco import MuJoCoPlant
+from robodyn_ros.simulation.rollout import rollout
 
 PRR = arms.robot(
     "prr",
@@ -147,6 +149,19 @@ def test_a_reset_into_a_stop_raises_the_error_of_the_model(monkeypatch):
     monkeypatch.setattr(rail.dynamics, "mass_matrix", Mock(side_effect=ZeroDivisionError("told to")))
     with pytest.raises(ZeroDivisionError, match="told to"):
         rail.reset([0.0], [-3.0])
+
+
+def test_a_plugin_that_replaces_forward_dynamics_moves_by_its_own():
+    class Uniform(RNEA):
+        def forward(self, q, qd, tau):
+            return np.full(np.shape(q), 0.5)
+
+    dynamics = Uniform(rd.load_robot("rr"))
+    plant = Plant(dynamics)
+    plant.reset()
+    plant.step(100)
+    np.testing.assert_allclose(plant.qd, [0.05, 0.05])
+    np.testing.assert_allclose(rollout(dynamics, *np.zeros((3, 2)), 1e-3, 100).qd[-1], [0.05, 0.05])
 
 
 def test_effort_is_clamped_to_the_limit():

@@ -98,8 +98,10 @@ NEEDED: Finder = partial(required, "the simulation")
 
 
 def compiled_model(dynamics: Dynamics) -> CompiledDynamics | None:
-    """The same dynamics, if they are compiled; None if C calls them back."""
-    return dynamics if isinstance(dynamics, CompiledDynamics) and dynamics.compiled else None
+    """The same dynamics, if they are compiled; None if C calls them back, as a subclass with its own ``forward``."""
+    if isinstance(dynamics, CompiledDynamics) and dynamics.compiled and "forward" not in dynamics.replaced():
+        return dynamics
+    return None
 
 
 def motion_library(dynamics: Dynamics, integrator: Integrator, find: Finder = loaded) -> Any:
