@@ -95,7 +95,7 @@ static int judge_speed(const Settings* s, State* m) {
 static int judge_publisher(const Settings* s, State* m) {
   (void)s;
   if (!m->conflict) return -1;
-  say(m, SEVERAL_PUBLISHERS, 0, 0, 0);
+  say_only(m, SEVERAL_PUBLISHERS);
   return FAULT_PUBLISHER;
 }
 
@@ -107,7 +107,7 @@ static int judge_rate(const Settings* s, State* m) {
 
 static int judge_touch(const Settings* s, State* m) {
   int contact = m->given_contact ? FAULT_COLLISION + (int)m->given_contact - 1 : -1;
-  if (contact != -1) say(m, NO_PROBLEM, 0, 0, 0);
+  if (contact != -1) say_only(m, NO_PROBLEM);
   if (s->observer_run && s->judges_contact && contact != FAULT_COLLISION) {
     CoreRefusal found;
     const int kind = core_judge_contact((const CoreSettings*)s, m->external, &found);
@@ -121,7 +121,7 @@ static int find_latched(const Settings* s, State* m, double t) {
   for (int k = 0; k < KINDS; ++k) {
     m->seen[k] = smaller(m->seen[k], t); /* time may go back */
     if (m->history_latched[k] && t - m->seen[k] >= s->settled_time) forget_history(m, k);
-    if (m->history_latched[k]) { say(m, LATCHED, 0, 0, 0); return k; }
+    if (m->history_latched[k]) { say_only(m, LATCHED); return k; }
   }
   return -1;
 }

@@ -96,10 +96,10 @@ static double most_error(const Settings* s, int i) {
 /* The joint that exceeds its greatest tracking error most; -1 if there is none. */
 static int joint_far_away(const Settings* s, const double* reference, const double* q) {
   int far = -1;
-  double most = -INFINITY;
+  double most = 0;
   EACH {
     const double beyond = fabs(reference[i] - q[i]) - most_error(s, i);
-    if (!(beyond <= 0) && !(beyond <= most)) { far = i; most = beyond; }
+    if (!(beyond <= most)) { far = i; most = beyond; }
   }
   return far;
 }
@@ -174,7 +174,7 @@ static int run_law(Core* c, double dt, const double* given, const double* planne
   const double* gravity = x[RESULTS] + GRAVITY * N;
   if (is_finite(gravity)) { copy(m->gravity_last, gravity); m->gravity_known = 1; }
   if (x[FLAGS][0] == 0) {
-    say(m, NO_NUMBERS, 0, 0, 0);
+    say_only(m, NO_NUMBERS);
     if (m->memory.is_sending != 0 || m->active) return react(s, m, p, p->t, FAULT_LAW, 1, 1);
     core_stop(c);
     return CORE_LAW_FAILED;

@@ -329,6 +329,8 @@ static inline void say(State* m, int problem, int joint, double value, double bo
   m->problem = problem; m->problem_joint = joint; m->problem_value = value; m->problem_bound = bound;
 }
 
+static inline void say_only(State* m, int problem) { say(m, problem, 0, 0, 0); }
+
 #define ALMOST (1 - 1e-9) /* factor on a time, for rounding */
 
 /* A position of a joint, plus or minus whole turns, so that it is nearest to a reference. */

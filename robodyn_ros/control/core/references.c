@@ -53,21 +53,16 @@ static double ramped_of(const PathTime* y) { return y->s + 0.5 * (y->speed + y->
 /* The path time of a trajectory, and its first two derivatives. */
 static void path_time(const PathTime* y, double t, double* path, double* speed, double* change) {
   const double u = t - y->t, ramp = ramp_of(y), slope = copysign(PATH_ACCELERATION, y->target - y->speed);
-  *change = 0;
-  if (u < 0 || ramp == 0) { *path = y->s + y->speed * u; *speed = y->speed; }
-  else if (u < ramp) { *path = y->s + y->speed * u + 0.5 * slope * u * u; *speed = y->speed + slope * u; *change = slope; }
-  else { *path = ramped_of(y) + y->target * (u - ramp); *speed = y->target; }
+  *change = u < ramp ? slope : 0;
+  *path = u < ramp ? y->s + y->speed * u + 0.5 * slope * u * u : ramped_of(y) + y->target * (u - ramp);
+  *speed = u < ramp ? y->speed + slope * u : y->target;
 }
 
-/* The time at which the path time is `path` [s]; INFINITY if it does not get there. */
+/* The time at which the path time is `path`, which is not over yet [s]; INFINITY if it does not get there. */
 static double reaches(const PathTime* y, double path) {
-  const double ramp = ramp_of(y), away = path - y->s, left = path - ramped_of(y);
-  if (ramp > 0 && away >= 0 && left < 0) {
-    const double slope = copysign(PATH_ACCELERATION, y->target - y->speed);
-    return y->t + 2 * away / (y->speed + sqrt(greater(y->speed * y->speed + 2 * slope * away, 0)));
-  }
-  if (ramp == 0 || away < 0) return y->speed > 0 ? y->t + away / y->speed : away > 0 ? INFINITY : y->t;
-  return y->target > 0 ? y->t + ramp + left / y->target : left > 0 ? INFINITY : y->t;
+  const double away = path - y->s, left = path - ramped_of(y), slope = copysign(PATH_ACCELERATION, y->target - y->speed);
+  if (left < 0) return y->t + 2 * away / (y->speed + sqrt(greater(y->speed * y->speed + 2 * slope * away, 0)));
+  return y->t + ramp_of(y) + (left > 0 ? left / y->target : 0);
 }
 
 /* The reference of the present source at a time: r (REFERENCES, N). */
@@ -120,7 +115,7 @@ static void begin_next(const Settings* s, References* y) {
   y->next = 0;
   sample(y, begin, before);
   CoreRefusal found = splice(s, next, begin - next->start, before, 1);
-  EACH if (!found.why && next->speed_limit[i] > s->velocity_limit[i]) found = refusal(CORE_CHANGED, i, 0, 0);
+  EACH if (!found.why && next->speed_limit[i] > s->velocity_limit[i]) found = (CoreRefusal){.why = CORE_CHANGED, .joint = i};
   if (!found.why) begin_trajectory(s, y, next, begin, before);
   else { y->dropped++; y->refused = found; end_goal(y, CORE_INTERRUPTED); }
 }
@@ -153,13 +148,13 @@ CORE_SHARED int judge(const References* y, double t, const double* error, const 
 }
 
 static CoreRefusal has_reference(const State* m) {
-  if (m->references.source == WAITING) return refusal(CORE_NOT_STARTED, 0, 0, 0);
-  return m->active ? refusal(CORE_FAULT, 0, (double)m->active_kind, 0) : NOT_REFUSED;
+  if (m->references.source == WAITING) return (CoreRefusal){.why = CORE_NOT_STARTED};
+  return m->active ? (CoreRefusal){.why = CORE_FAULT, .value = (double)m->active_kind} : NOT_REFUSED;
 }
 
 static CoreRefusal may_follow(const Core* c) {
   const CoreRefusal found = has_reference(&c->state);
-  return found.why || c->settings->loop.follows ? found : refusal(CORE_BY_HAND, 0, 0, 0);
+  return found.why || c->settings->loop.follows ? found : (CoreRefusal){.why = CORE_BY_HAND};
 }
 
 CoreRefusal core_expected(Core* c, double t, double* reference) {
@@ -177,7 +172,7 @@ CoreRefusal core_expected(Core* c, double t, double* reference) {
 
 static CoreRefusal check_target(const Settings* s, const int64_t* joints, const double* const given[REFERENCES]) {
   EACH if (joints[i]) {
-    for (int k = 0; k < REFERENCES; ++k) if (!isfinite(given[k][i])) return refusal(CORE_NOT_NUMBERS, i, given[k][i], 0);
+    for (int k = 0; k < REFERENCES; ++k) if (!isfinite(given[k][i])) return (CoreRefusal){.why = CORE_NOT_NUMBERS, .joint = i, .value = given[k][i]};
     const CoreRefusal found = check_position(s, i, given[0][i]);
     if (found.why) return found;
     if (fabs(given[1][i]) > SPEED_TOLERANCE * s->velocity_limit[i])
@@ -331,7 +326,7 @@ CoreRefusal core_follow(Core* c, CoreTrajectory* y, const CoreTolerances* tolera
   CoreRefusal found = may_follow(c);
   keep_trajectory(c, y);
   if (found.why) return found;
-  EACH if (y->speed_limit[i] != s->velocity_limit[i]) return refusal(CORE_CHANGED, i, 0, 0);
+  EACH if (y->speed_limit[i] != s->velocity_limit[i]) return (CoreRefusal){.why = CORE_CHANGED, .joint = i};
   const double first = isnan(y->start) ? now : y->start, begin = greater(first, now);
   const int dries_up = r->source == STREAM && r->end <= begin;
   sample(r, begin, before);
@@ -406,7 +401,7 @@ static int begin_stop(Core* c, double begin, const double* now) {
 CoreRefusal core_hold(Core* c, double t) {
   References* r = &c->state.references;
   double now[REFERENCES * N];
-  if (r->source == WAITING) return refusal(CORE_NOT_STARTED, 0, 0, 0);
+  if (r->source == WAITING) return (CoreRefusal){.why = CORE_NOT_STARTED};
   const double begin = greater(t, c->state.time);
   sample(r, begin, now);
   if (begin_stop(c, begin, now)) hold_at(r, now, INFINITY);

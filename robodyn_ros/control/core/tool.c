@@ -439,8 +439,8 @@ CoreRefusal core_tool(Core* c, int what, double t, double stamp, const double* n
   Tool* y = &c->state.tool;
   CoreRefusal found = may_follow(c);
   if (found.why) return found;
-  if (!s->tool) return refusal(CORE_NO_TOOL, 0, 0, 0);
-  for (int k = 0; k < (what == CORE_POSE ? 12 : 6); ++k) if (!isfinite(numbers[k])) return refusal(CORE_NOT_NUMBERS, 0, numbers[k], 0);
+  if (!s->tool) return (CoreRefusal){.why = CORE_NO_TOOL};
+  for (int k = 0; k < (what == CORE_POSE ? 12 : 6); ++k) if (!isfinite(numbers[k])) return (CoreRefusal){.why = CORE_NOT_NUMBERS, .value = numbers[k]};
   if (c->state.references.source != TOOL) follow_tool(c);
   c->state.references.next = 0;
   end_goal(&c->state.references, CORE_REPLACED);

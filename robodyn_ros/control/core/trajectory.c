@@ -257,7 +257,7 @@ static CoreRefusal splice(const Settings* s, CoreTrajectory* y, double t, const 
   int moves = 0;
   double curve[REFERENCES * N] = {0};
   CoreRefusal found = NOT_REFUSED;
-  if (point == m->points) return refusal(CORE_OVER, 0, m->duration, 0);
+  if (point == m->points) return (CoreRefusal){.why = CORE_OVER, .value = m->duration};
   EACH { m->still[i] = m->goal[i] = before[i]; m->turn[i] = 0; moves |= before[N + i] != 0; }
   m->then = -INFINITY;
   sample_motion(m, t, curve);
@@ -289,8 +289,8 @@ static CoreRefusal check_point(const Settings* s, const CoreTrajectory* y, int64
   for (int64_t j = 0; j < m->columns; ++j) {
     const int i = (int)m->column[j];
     const int64_t at = k * m->columns + j;
-    for (int d = 0; d < 3; ++d) if (y->rows[d] && !isfinite(y->rows[d][at])) return refusal(CORE_NOT_NUMBERS, i, y->rows[d][at], 0);
-    if (m->efforts && !(fabs(m->efforts[at]) <= GREATEST_EFFORT)) return refusal(CORE_NOT_NUMBERS, i, m->efforts[at], 0);
+    for (int d = 0; d < 3; ++d) if (y->rows[d] && !isfinite(y->rows[d][at])) return (CoreRefusal){.why = CORE_NOT_NUMBERS, .joint = i, .value = y->rows[d][at]};
+    if (m->efforts && !(fabs(m->efforts[at]) <= GREATEST_EFFORT)) return (CoreRefusal){.why = CORE_NOT_NUMBERS, .joint = i, .value = m->efforts[at]};
     if (m->efforts && fabs(m->efforts[at]) > EFFORT_TOLERANCE * s->effort_limit[i])
       return refusal(CORE_TOO_STRONG, i, m->efforts[at], s->effort_limit[i]);
     const CoreRefusal found = check_position(s, i, y->rows[0][at]);
@@ -302,13 +302,13 @@ static CoreRefusal check_point(const Settings* s, const CoreTrajectory* y, int64
 static CoreRefusal check_points(const Settings* s, const CoreTrajectory* y) {
   const Motion* m = &y->motion;
   for (int64_t k = 0; k < m->points; ++k) {
-    if (!isfinite(m->times[k]) || (k && !(m->times[k] > m->times[k - 1]))) return refusal(CORE_NOT_RISING, k, m->times[k], 0);
+    if (!isfinite(m->times[k]) || (k && !(m->times[k] > m->times[k - 1]))) return (CoreRefusal){.why = CORE_NOT_RISING, .joint = k, .value = m->times[k]};
     const CoreRefusal found = check_point(s, y, k);
     if (found.why) return found;
   }
   for (int64_t j = 0; j < m->columns && y->rows[1] && !s->allow_nonzero_velocity_at_trajectory_end; ++j) {
     const double speed = y->rows[1][(m->points - 1) * m->columns + j];
-    if (fabs(speed) > AT_REST) return refusal(CORE_IN_MOTION, m->column[j], speed, 0);
+    if (fabs(speed) > AT_REST) return (CoreRefusal){.why = CORE_IN_MOTION, .joint = m->column[j], .value = speed};
   }
   return NOT_REFUSED;
 }
@@ -326,7 +326,7 @@ static CoreRefusal make_curves(const Settings* s, CoreTrajectory* y, double* b, 
     to_bernstein(h, m->degree, ends[0], ends[1], ends[2], place, segments);
     const int i = (int)m->column[j];
     for (int64_t l = 0; l <= m->degree; ++l) if (!isfinite(1e4 * place[l * segments] / pow(h, (double)m->degree)))
-      return refusal(CORE_NOT_NUMBERS, i, place[l * segments], 0);
+      return (CoreRefusal){.why = CORE_NOT_NUMBERS, .joint = i, .value = place[l * segments]};
     if (m->times[k] <= begin) continue;
     const CoreRefusal found = check_segment(place, segments, m->degree, h, i, s->lower[i], s->upper[i], s->velocity_limit[i]);
     if (found.why) return found;
@@ -385,16 +385,16 @@ CoreTrajectory* core_trajectory_create(const CoreSettings* settings, int64_t poi
   const double* const rows[3] = {positions, velocities, velocities ? accelerations : 0};
   const int64_t last = (points - 1) * columns;
   *found = NOT_REFUSED;
-  if (points < 1 || columns < 1 || columns > N) { *found = refusal(CORE_NOT_NUMBERS, 0, 0, 0); return 0; }
+  if (points < 1 || columns < 1 || columns > N) { *found = (CoreRefusal){.why = CORE_NOT_NUMBERS}; return 0; }
   const double rest = velocities && !efforts
     ? time_to_rest(s, columns, joints, times[points - 1], positions + last, velocities + last) : 0;
   CoreTrajectory* y = copy_points(points, columns, joints, times, rows, efforts, rest);
-  if (!y) { *found = refusal(CORE_NO_MEMORY, 0, (double)points, 0); return 0; }
+  if (!y) { *found = (CoreRefusal){.why = CORE_NO_MEMORY, .value = (double)points}; return 0; }
   y->start = start;
   copy(y->speed_limit, s->velocity_limit);
   *found = check_points(s, y);
   const double begin = isnan(start) ? 0 : greater(0, now - start);
-  if (!found->why && !(begin < y->motion.duration)) *found = refusal(CORE_OVER, 0, y->motion.duration, 0);
+  if (!found->why && !(begin < y->motion.duration)) *found = (CoreRefusal){.why = CORE_OVER, .value = y->motion.duration};
   if (!found->why) *found = make_curves(s, y, (double*)y->motion.bernstein, begin);
   if (!found->why) return y;
   free(y);
