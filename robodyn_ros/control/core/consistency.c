@@ -326,9 +326,9 @@ static int test_efforts(const Settings* s, Consistency* c, double T, double age,
   }
   EACH {
     const double sigma = velocity_noise_of(u, c, i);
-    needed[i] -= u->model_viscous[i] * mean[i] + u->model_coulomb[i] * ((mean[i] > 0) - (mean[i] < 0));
+    needed[i] -= u->model_viscous[i] * mean[i] + u->model_coulomb[i] * sign(mean[i]);
     const double all = c->impulse[i] / T - needed[i];
-    if (!c->unconfirmed && !c->any_sudden_stop) c->residual[i] += fmin(T / RESIDUAL_TIME, 1) * (all - c->residual[i]);
+    if (!c->unconfirmed && !c->any_sudden_stop) c->residual[i] += T / RESIDUAL_TIME * (all - c->residual[i]);
     const double sum = c->momentum[i] / T + all;
     const double friction = friction_in(u, i, mean[i], fabs(mean[i]) >= z * sigma / SQRT2, sum);
     const double residual = sum - friction;

@@ -227,7 +227,7 @@ static int obeys(const Settings* s, State* m, double t, const double* q, const d
   }
   if (fastest < 0) { m->accelerates_since = t; return 1; }
   const double least = is_found(&m->consistency, fastest) ? 0 : DISOBEY_TIME + m->period + m->delay;
-  if (t - m->accelerates_since < least * (1 - 1e-9)) return 1;
+  if (t - m->accelerates_since < least * ALMOST) return 1;
   m->released = 1;
   say(m, GROWS_FASTER, fastest, qd[fastest], 0);
   m->history_latched[m->active_kind] = 1; /* at rest it cannot be detected whether the drive obeys again */

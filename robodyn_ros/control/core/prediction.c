@@ -118,7 +118,7 @@ static int is_below_limits(const Settings* s, const State* m, double t) {
 /* Starts the predictions from the latest valid state. An arm that stood stays there. */
 static void begin_prediction(const Settings* s, State* m) {
   const Consistency* c = &m->consistency;
-  m->predicts = !(m->stepped_t - m->stood_since >= STOOD * (1 - 1e-9));
+  m->predicts = !(m->stepped_t - m->stood_since >= STOOD * ALMOST);
   EACH m->predicts |= !(m->recent_speed[i] < MOVES * velocity_noise_of(&s->uncertainty, c, i));
   m->predicted_t = m->velocity_known_t = m->predicted_since = s->plausibility ? c->at : m->time;
   copy(m->predicted_q, s->plausibility ? c->q : m->q); copy(m->predicted_v, s->plausibility ? c->v : m->qd);

@@ -53,6 +53,8 @@
 #define STANDS_FOR 0.2 /* time after which this is reported [s] */
 #define RESTS 1e-3 /* motion below which a target is at rest [m] */
 #define FOUND 1e-7 /* distance from the target below which joint positions reach it [m] */
+#define SMALLEST 1e-12 /* keeps a division by a speed defined [m/s] or [rad/s] */
+#define NO_DIRECTION 1e-9 /* greatest singular value of a direction in which no joint moves the tool */
 #define WRENCH_TIME 0.02 /* time constant of a wrench [s] */
 enum { MOST_STEPS = 16, BISECTIONS = 16, SEARCH = 2, TRIES = 60, SEEDS = 60 };
 
@@ -72,8 +74,8 @@ static double room(const Settings* s, const Tool* y, int i, double qd) {
 static double rate_of_change(const Settings* s, double ratio, const double* twist, const double* qd) {
   double rate = INFINITY;
   for (int part = 0; part < 2; ++part)
-    rate = smaller(rate, ratio * s->stream_acceleration[part] / greater(length3(twist + 3 * part), 1e-12));
-  EACH rate = smaller(rate, steepest(s, i) / greater(fabs(qd[i]), 1e-12));
+    rate = smaller(rate, ratio * s->stream_acceleration[part] / greater(length3(twist + 3 * part), SMALLEST));
+  EACH rate = smaller(rate, steepest(s, i) / greater(fabs(qd[i]), SMALLEST));
   return rate;
 }
 
@@ -84,7 +86,7 @@ typedef struct {
 } Course;
 
 static void find_course(const Settings* s, const double* q, const double* jacobian, const double* qd, Course* y) {
-  double greatest = 1e-12, there[N], other[6 * N];
+  double greatest = SMALLEST, there[N], other[6 * N];
   ToolPose pose;
   copy(y->qd, qd);
   find_twist(jacobian, qd, y->twist);
@@ -102,13 +104,13 @@ static double stretch(const Settings* s, const Tool* y, const Svd* svd, const Co
   find_twist(x->change, x->qd, curved);
   solve_joints(s, svd, curved, 1e-3 * s->tool_floor, bent);
   for (int part = 0; part < 2; ++part) {
-    least = smaller(least, s->stream_speed[part] / greater(length3(x->twist + 3 * part), 1e-12));
-    least = smaller(least, sqrt(CURVED * s->stream_acceleration[part] / greater(length3(curved + 3 * part), 1e-12)));
+    least = smaller(least, s->stream_speed[part] / greater(length3(x->twist + 3 * part), SMALLEST));
+    least = smaller(least, sqrt(CURVED * s->stream_acceleration[part] / greater(length3(curved + 3 * part), SMALLEST)));
   }
   EACH {
-    const double speed = greater(fabs(x->qd[i]), 1e-12);
+    const double speed = greater(fabs(x->qd[i]), SMALLEST);
     least = smaller(least, STREAM_SPEED * s->velocity_limit[i] / speed);
-    least = smaller(least, sqrt(CURVED * steepest(s, i) / greater(fabs(bent[i]), 1e-12)));
+    least = smaller(least, sqrt(CURVED * steepest(s, i) / greater(fabs(bent[i]), SMALLEST)));
     if (isfinite(room(s, y, i, x->qd[i])))
       least = smaller(least, braking_speed(room(s, y, i, x->qd[i]) / speed, AHEAD * x->rate, SLOPE_POSITION));
   }
@@ -118,13 +120,13 @@ static double stretch(const Settings* s, const Tool* y, const Svd* svd, const Co
 /* The same for singular values: no singular value whose direction the course needs falls below its floor. */
 static double stretch_to_edge(const Settings* s, const Svd* svd, const Course* x) {
   double least = 1, rows[6 * N], ratio[6];
-  const double whole = greater(weighted(s, x->twist), 1e-12);
+  const double whole = greater(weighted(s, x->twist), SMALLEST);
   weigh(s, svd->ease, x->change, rows);
   along(s, svd, x->twist, ratio);
   for (int a = 0; a < svd->count; ++a) {
     double falls = 0;
     for (int64_t k = 0; k < s->tool_directions; ++k) EACH falls -= svd->left[a][k] * rows[k * N + i] * svd->right[a][i];
-    if (!(falls > 0) || svd->value[a] < 1e-9) continue;
+    if (!(falls > 0) || svd->value[a] < NO_DIRECTION) continue;
     const double away = greater(svd->value[a] - s->tool_floor, 0) / falls, needed = fabs(ratio[a]) / whole;
     least = smaller(least, braking_speed(away, AHEAD * x->rate, SLOPE_POSITION) / greater(needed, 1e-6));
   }
@@ -339,10 +341,10 @@ static void add_posture(const Settings* s, const Tool* y, const Svd* svd, double
   for (int a = 0; a < svd->count; ++a) {
     double component = 0;
     EACH component += svd->right[a][i] * drawn[i];
-    if (svd->value[a] > 1e-9) EACH drawn[i] -= svd->right[a][i] * component;
+    if (svd->value[a] > NO_DIRECTION) EACH drawn[i] -= svd->right[a][i] * component;
   }
   EACH drawn[i] *= svd->ease[i];
-  EACH ratio = smaller(ratio, braking_speed(room(s, y, i, drawn[i]), AHEAD * steepest(s, i), SLOPE_POSITION) / greater(fabs(drawn[i]), 1e-12));
+  EACH ratio = smaller(ratio, braking_speed(room(s, y, i, drawn[i]), AHEAD * steepest(s, i), SLOPE_POSITION) / greater(fabs(drawn[i]), SMALLEST));
   EACH qd[i] += ratio * drawn[i];
 }
 
@@ -415,7 +417,7 @@ CORE_SHARED void advance_tool(const Settings* s, State* m, double t) {
   References* r = &m->references;
   const double passed = t - y->t;
   if (!(passed > 0)) return;
-  const int steps = (int)smaller(ceil(passed / TOOL_STEP * (1 - 1e-9)), MOST_STEPS);
+  const int steps = (int)smaller(ceil(passed / TOOL_STEP * ALMOST), MOST_STEPS);
   const double dt = passed / steps;
   for (int k = 1; k <= steps; ++k) step_tool(s, y, y->t + k * dt, dt, r->present + 2 * N);
   y->t = t;
