@@ -17,6 +17,7 @@ from robodyn_ros.simulation import Plant, PlantSettings
 ROBOT = rd.load_robot(arms.mechanism("PRR", (4, 1.5, 0.6), (1, 0.5, 0.34), (0.1, 0.2, 0.15)))
 DYNAMICS = rd.create_dynamics("rnea", ROBOT)
 HOME, GOAL = np.array([0.3, -0.2, 0.5]), np.array([0.9, 0.5, -0.4])
+QD = np.array([0.01, -0.05, 0.04])
 BEGIN, PERIOD, STEP = 5.0, 4e-3, 0.5e-3  # of the states, of the states, and of the drives' own loop [s]
 WIDE = MitSettings((1e9, 1e9))
 
@@ -201,3 +202,37 @@ def test_the_drives_count_turns_that_the_loop_does_not():
     plain, sent = (arm.loop.in_mit_mode(command, arm.t, WIDE, q) for q in (HOME, turned))
     np.testing.assert_allclose(sent.position - plain.position, turned - HOME, rtol=1e-12)
     np.testing.assert_allclose(total(sent, turned, np.zeros(3)), command.effort, rtol=1e-9)
+    unknown = arm.loop.in_mit_mode(command, arm.t, WIDE, np.full(3, np.nan))
+    np.testing.assert_array_equal(unknown.position, plain.position)
+
+
+def test_drives_whose_states_are_not_trusted_get_efforts_alone():
+    arm = Arm(ComputedTorque(DYNAMICS, 100.0, 20.0))
+    arm.run(0.3)
+    command = None
+    while command is None:
+        arm.t += PERIOD
+        try:
+            command = arm.loop.update(arm.t, arm.t, arm.plant.q + [0.0, 0.0, 0.4], arm.plant.qd)
+        except JumpError:
+            assert arm.t < 5.35
+    assert command.fault == "sensor"
+    sent = arm.loop.in_mit_mode(command, arm.t, WIDE)
+    np.testing.assert_array_equal([sent.stiffness, sent.damping], 0.0)
+    np.testing.assert_allclose(sent.effort, command.effort, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("reaction", "springs"), [("float", False), ("hold", True)])
+def test_a_drive_has_no_spring_while_its_arm_floats(reaction, springs):
+    arm = Arm(ComputedTorque(DYNAMICS, 100.0, 20.0), reactions=FaultReactions(touch=(reaction, 10.0)))
+    arm.run(0.3)
+    arm.loop.set_contact("touch")
+    for _ in range(2):
+        arm.t += PERIOD
+        moved = arm.plant.q + (arm.t - 5.3) * QD
+        command = arm.loop.update(arm.t, arm.t, moved, QD)
+    assert (command.fault, arm.loop.fault.phase) == ("touch", reaction)
+    sent = arm.loop.in_mit_mode(command, arm.t, WIDE)
+    assert (sent.stiffness > 0.0).all() == springs
+    assert np.array_equal(sent.position, moved) != springs
+    np.testing.assert_allclose(total(sent, moved, QD), command.effort, rtol=1e-9)

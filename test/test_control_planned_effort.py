@@ -98,6 +98,19 @@ def test_at_the_end_a_hold_takes_over(dynamics):
     assert_allclose(control.update(0.51, 0.51, end, np.zeros(3)).effort, dynamics.gravity(end), atol=1e-9)
 
 
+def test_other_gains_change_no_effort_of_an_arm_on_a_planned_reference(dynamics):
+    """What is blended in is the difference of the laws' efforts; on the reference both give what was planned."""
+    trajectory, control = motion(dynamics, np.array([7.0, -1.5, 0.4])), loop(dynamics, "pd")
+    control.start(0.0, trajectory.positions[0])
+    control.update(0.0, 0.0, trajectory.positions[0], np.zeros(3))
+    control.follow(trajectory, 0.0)
+    for k, t in enumerate(TIMES[1:-1].tolist(), 1):
+        if k in (6, 9):
+            control.apply(control.settings._replace(controller=rd.create_controller("pd", dynamics, float(k), 0.7)))
+        sample = trajectory.sample(t)
+        assert_allclose(control.update(t, t, sample.q, sample.qd).effort, trajectory.efforts[k], atol=1e-9)
+
+
 @pytest.mark.parametrize(("joint", "side"), [(0, 1.0), (1, -1.0), (2, 1.0)])
 def test_planned_efforts_beyond_what_a_drive_gives_are_refused(dynamics, joint, side):
     """By more than a thousandth, the tolerance of a planner."""

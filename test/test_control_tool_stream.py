@@ -331,6 +331,18 @@ def test_a_circle_from_a_sparse_stream_is_smooth(rate: float, spoilt: bool, row:
     assert ratio <= most * 1.05
 
 
+def test_a_tool_that_turns_follows_its_stream_with_the_delay_of_a_period() -> None:
+    arm, rate = Streamed("prr", dt=2e-3), np.array([0.02, 0.15, 0.4])
+    begin, q = arm.t, arm.q
+    for step in range(1000):
+        if step % 25 == 0:
+            arm.loop.move_tool("pose", arm.pose(q + rate * (arm.t - begin)), arm.t)
+        arm.step()
+    delay = arm.loop.tool_stream.delay
+    assert delay == pytest.approx(0.05)
+    assert_allclose(arm.q, q + rate * (arm.t - begin - delay), atol=2e-3)
+
+
 def test_a_pose_that_was_overtaken_changes_nothing() -> None:
     """A pose with the stamp of another one, or up to 0.35 s older; one that is still older begins a new stream."""
     moved = []
