@@ -10,6 +10,7 @@ import pytest
 import robodyn_ros as rd
 from robodyn_ros.control import PD, ComputedTorque, ControlLoop, SafetySettings, rest_to_rest
 from robodyn_ros.control.drives import MitSettings
+from robodyn_ros.control.faults.settings import Feedback
 from robodyn_ros.control.faults.table import FaultReactions
 from robodyn_ros.errors import JumpError
 from robodyn_ros.simulation import Plant, PlantSettings
@@ -224,8 +225,12 @@ def test_drives_whose_states_are_not_trusted_get_efforts_alone():
 
 @pytest.mark.parametrize(("reaction", "springs"), [("float", False), ("hold", True)])
 def test_a_drive_has_no_spring_while_its_arm_floats(reaction, springs):
-    arm = Arm(ComputedTorque(DYNAMICS, 100.0, 20.0), reactions=FaultReactions(touch=(reaction, 10.0)))
+    feedback = Feedback(np.array([110.0, 90.0, 70.0]), np.array([21.0, 19.0, 17.0]))
+    law, reactions = ComputedTorque(DYNAMICS, 100.0, 20.0), FaultReactions(touch=(reaction, 10.0))
+    arm = Arm(law, feedback=feedback, reactions=reactions)
     arm.run(0.3)
+    scale, usual = np.diagonal(DYNAMICS.mass_matrix(ROBOT.home)), arm.pairs[-1][3]
+    np.testing.assert_allclose([usual.stiffness, usual.damping], np.outer([100.0, 20.0], scale), rtol=1e-12)
     arm.loop.set_contact("touch")
     for _ in range(2):
         arm.t += PERIOD
@@ -233,6 +238,7 @@ def test_a_drive_has_no_spring_while_its_arm_floats(reaction, springs):
         command = arm.loop.update(arm.t, arm.t, moved, QD)
     assert (command.fault, arm.loop.fault.phase) == ("touch", reaction)
     sent = arm.loop.in_mit_mode(command, arm.t, WIDE)
-    assert (sent.stiffness > 0.0).all() == springs
+    np.testing.assert_array_equal(sent.stiffness, feedback.stiffness * springs)
+    np.testing.assert_array_equal([sent.damping, sent.velocity], [feedback.damping, np.zeros(3)])
     assert np.array_equal(sent.position, moved) != springs
     np.testing.assert_allclose(total(sent, moved, QD), command.effort, rtol=1e-9)

@@ -61,10 +61,10 @@ const CoreSettings* core_settings(const Core* c) { return c->settings; }
    the law. */
 static void find_difference(const Settings* s, State* m, double* difference) {
   double* const* x = s->step_arrays;
-  double reference[REFERENCES * N];
+  double reference[WHOLE];
   clear(difference);
   if (!m->stepped || m->memory.has_requested == 0) return;
-  for (int k = 0; k < REFERENCES * N; ++k) reference[k] = m->stepped_reference[k];
+  copy_whole(reference, m->stepped_reference);
   int planned = 0;
   EACH planned |= !isnan(m->stepped_planned[i]);
   if (planned) add_planned(s, m->stepped_planned, reference);

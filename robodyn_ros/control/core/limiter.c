@@ -77,7 +77,7 @@ static double rest_of(const Settings* s, const double* now, int i) {
 static void begin_limiter(References* y, double now, const double* present) {
   y->limiter_t = y->target_time = now;
   y->has_target = 0;
-  for (int k = 0; k < REFERENCES * N; ++k) y->present[k] = present[k];
+  copy_whole(y->present, present);
   EACH { y->is_limited[i] = 0; y->target_velocity[i] = y->arrived[i] = 0; }
 }
 
@@ -90,6 +90,6 @@ static void aim_limiter(const Settings* s, References* y, double now, const doub
       y->target_velocity[i] = steady ? moved / (now - y->target_time) : 0;
       y->arrived[i] = steady ? fabs(moved) : 0;
     }
-  for (int k = 0; k < REFERENCES * N; ++k) y->target[k] = target[k];
+  copy_whole(y->target, target);
   y->has_target = 1; y->target_time = now;
 }

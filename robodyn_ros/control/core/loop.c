@@ -115,7 +115,7 @@ static void find_reference(const Settings* s, State* m, double t, double dt, con
   if (y->source == STREAM) advance_limiter(s, y, t);
   if (y->source == TOOL) advance_tool(s, m, t);
   sample(y, t, reference);
-  for (int k = 0; k < REFERENCES * N; ++k) given[k] = reference[k];
+  copy_whole(given, reference);
   if (planned_at(y, t, planned)) add_planned(s, planned, reference);
 }
 
@@ -136,7 +136,7 @@ static void take_step(const Settings* s, State* m, Period* p, const double* give
   m->active = 0;
   m->stepped = 1;
   copy(m->stepped_q, p->q); copy(m->stepped_qd, p->qd); copy(m->stepped_planned, planned);
-  for (int k = 0; k < REFERENCES * N; ++k) m->stepped_reference[k] = given[k];
+  copy_whole(m->stepped_reference, given);
   m->applies = 1;
   EACH m->applied[i] = p->rows[i] + m->memory.added[i];
   remember_trail(m, p->t, p->q);
@@ -188,7 +188,7 @@ static int run_period(Core* c) {
   Period* p = &c->period;
   const Settings* s = &c->settings->loop;
   const double t = p->t;
-  double given[REFERENCES * N], planned[N];
+  double given[WHOLE], planned[N];
   int present, kind, far;
   p->kind = NO_FAULT;
   /* states, consistency */

@@ -312,10 +312,13 @@ struct Core {
   double begins[KINDS * RECURRENCES]; /* times at which recent faults began (KINDS, RECURRENCES) [s] */
 };
 
+enum { WHOLE = REFERENCES * N }; /* numbers of a reference */
+
 static inline double greater(double a, double b) { return a > b ? a : b; }
 static inline double smaller(double a, double b) { return a < b ? a : b; }
 static inline double sign(double x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
 static inline void copy(double* to, const double* from) { memcpy(to, from, N * sizeof *to); }
+static inline void copy_whole(double* to, const double* from) { memcpy(to, from, WHOLE * sizeof *to); }
 static inline void clear(double* to) { EACH to[i] = 0; }
 static inline double within(double x, double bound) { return smaller(greater(x, -bound), bound); }
 static inline double length3(const double* v) { return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]); }

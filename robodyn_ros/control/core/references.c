@@ -68,7 +68,7 @@ static double reaches(const PathTime* y, double path) {
 /* The reference of the present source at a time: r (REFERENCES, N). */
 CORE_SHARED void sample(References* y, double t, double* r) {
   double path, speed, change;
-  for (int k = 0; k < REFERENCES * N; ++k) r[k] = y->source >= STREAM ? y->present[k] : k < N ? y->hold_q[k] : 0;
+  for (int k = 0; k < WHOLE; ++k) r[k] = y->source >= STREAM ? y->present[k] : k < N ? y->hold_q[k] : 0;
   if (y->source != TRAJECTORY && y->source != STOPPING) return;
   if (!y->time.is_scaled) { sample_motion(y->motion, t - y->start, r); return; }
   path_time(&y->time, t, &path, &speed, &change);
@@ -111,7 +111,7 @@ static void begin_trajectory(const Settings* s, References* y, CoreTrajectory* n
 static void begin_next(const Settings* s, References* y) {
   CoreTrajectory* next = y->next;
   const double begin = y->next_begin;
-  double before[REFERENCES * N];
+  double before[WHOLE];
   y->next = 0;
   sample(y, begin, before);
   CoreRefusal found = splice(s, next, begin - next->start, before, 1);
@@ -159,7 +159,7 @@ static CoreRefusal may_follow(const Core* c) {
 
 CoreRefusal core_expected(Core* c, double t, double* reference) {
   References later = c->state.references;
-  double q[REFERENCES * N];
+  double q[WHOLE];
   const CoreRefusal may = has_reference(&c->state);
   if (may.why) return may;
   sample(&later, c->state.time, q);
@@ -191,7 +191,7 @@ static CoreRefusal aim_stream(Core* c, double t, const int64_t* joints, const do
   References* y = &c->state.references;
   const double* const given[REFERENCES] = {q, qd, qdd, effort};
   const double now = c->state.time;
-  double present[REFERENCES * N], whole[REFERENCES * N] = {0};
+  double present[WHOLE], whole[WHOLE] = {0};
   CoreRefusal found = may_follow(c);
   if (!found.why) found = check_target(s, joints, given);
   if (found.why) return found;
@@ -221,10 +221,10 @@ CoreRefusal core_track(Core* c, double t, const int64_t* joints, const double* q
 
 void core_stand_still(Core* c) {
   const References* y = &c->state.references;
-  double target[REFERENCES * N], still[N] = {0};
+  double target[WHOLE], still[N] = {0};
   int64_t all[N];
   if (y->source != STREAM) return;
-  for (int k = 0; k < REFERENCES * N; ++k) target[k] = y->target[k];
+  copy_whole(target, y->target);
   EACH all[i] = 1;
   aim_stream(c, y->end - c->settings->loop.stream_timeout, all, target, still, still, target + 3 * N);
 }
@@ -322,7 +322,7 @@ CoreRefusal core_follow(Core* c, CoreTrajectory* y, const CoreTolerances* tolera
   const Settings* s = &c->settings->loop;
   References* r = &c->state.references;
   const double now = c->state.time;
-  double before[REFERENCES * N];
+  double before[WHOLE];
   CoreRefusal found = may_follow(c);
   keep_trajectory(c, y);
   if (found.why) return found;
@@ -331,7 +331,7 @@ CoreRefusal core_follow(Core* c, CoreTrajectory* y, const CoreTolerances* tolera
   const int dries_up = r->source == STREAM && r->end <= begin;
   sample(r, begin, before);
   /* The position of the arm at the timeout of the stream is not known yet, so it is held from now on. */
-  if (dries_up) for (int k = N; k < REFERENCES * N; ++k) before[k] = 0;
+  if (dries_up) for (int k = N; k < WHOLE; ++k) before[k] = 0;
   found = splice(s, y, begin - first, before, 1);
   if (found.why) return found;
   if (dries_up) hold_at(r, before, INFINITY);
@@ -400,7 +400,7 @@ static int begin_stop(Core* c, double begin, const double* now) {
 
 CoreRefusal core_hold(Core* c, double t) {
   References* r = &c->state.references;
-  double now[REFERENCES * N];
+  double now[WHOLE];
   if (r->source == WAITING) return (CoreRefusal){.why = CORE_NOT_STARTED};
   const double begin = greater(t, c->state.time);
   sample(r, begin, now);

@@ -429,10 +429,10 @@ CORE_SHARED void advance_tool(const Settings* s, State* m, double t) {
 /* The reference becomes that of the tool's stream, which begins at the present one. */
 static void follow_tool(Core* c) {
   References* r = &c->state.references;
-  double present[REFERENCES * N];
+  double present[WHOLE];
   sample(r, c->state.time, present);
   begin_tool(&c->settings->loop, &c->state.tool, c->state.time, present);
-  memcpy(r->present, present, sizeof present);
+  copy_whole(r->present, present);
   r->source = TOOL; r->end = INFINITY;
 }
 

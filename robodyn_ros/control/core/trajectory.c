@@ -231,7 +231,7 @@ static double bending_of(const Settings* s, const Motion* m, const double* befor
    acceleration. */
 static CoreRefusal find_joint(const Settings* s, CoreTrajectory* y, double t, const double* before, int64_t next, int64_t* point) {
   Motion* m = &y->motion;
-  double curve[REFERENCES * N] = {0}, least = INFINITY;
+  double curve[WHOLE] = {0}, least = INFINITY;
   CoreRefusal refused = NOT_REFUSED;
   m->then = -INFINITY;
   sample_motion(m, t, curve);
@@ -255,7 +255,7 @@ static CoreRefusal splice(const Settings* s, CoreTrajectory* y, double t, const 
   Motion* m = &y->motion;
   int64_t point = later_than(m, t);
   int moves = 0;
-  double curve[REFERENCES * N] = {0};
+  double curve[WHOLE] = {0};
   CoreRefusal found = NOT_REFUSED;
   if (point == m->points) return (CoreRefusal){.why = CORE_OVER, .value = m->duration};
   EACH { m->still[i] = m->goal[i] = before[i]; m->turn[i] = 0; moves |= before[N + i] != 0; }
