@@ -139,6 +139,17 @@ def test_a_locked_joint_that_moves_is_named_also_where_commands_have_no_names(re
     assert "joint wrist moves by" in err
 
 
+def test_a_locked_joint_that_rests_at_the_seam_of_its_encoder_does_not_move(recorded, tmp_path, command):
+    found = read_recording(recorded / "train.mcap", ROBOT.joint_names)
+    q = found.position.values.copy()
+    q[:, 2] = np.where(np.arange(len(T)) % 3, np.pi, -np.pi)
+    path = table(tmp_path / "run.csv", ROBOT.joint_names, T, position=q, effort=found.measured.values)
+    arm = tmp_path / "turning.urdf"
+    arm.write_text(URDF.read_text().replace('name="wrist" type="revolute"', 'name="wrist" type="continuous"'))
+    _, _, err = command("identify", arm, path, "--joints", "elevator,shoulder", "--lock", "wrist=3.14")
+    assert "moves by" not in err
+
+
 def test_json_says_everything(recorded, command):
     arguments = ["identify", URDF, recorded / "train.mcap", "--validate", recorded / "unseen"]
     found = command.json(*arguments, "--no-average")

@@ -221,9 +221,10 @@ def _warn_if_still(path: str, positions: RecordedTrack) -> None:
 def _warn_if_moved(path: str, joint: Joint, source: RecordingSource) -> None:
     """Warn if a joint moves that the model has locked."""
     try:
-        moved = float(np.ptp(read_recording(path, (joint.name,), source).position.values))
+        positions = read_recording(path, (joint.name,), source).position.values
     except InputError:
         return  # it was not recorded
+    moved = float(np.ptp(np.unwrap(positions, axis=0)))  # an encoder may jump from π to -π
     if moved > STILL * min(joint.upper - joint.lower, 1.0):
         text = f"{path}: joint {joint.name} moves by {moved:.3g} {joint.position_unit}, but the model has it locked; "
         text += "add it to --joints, or use a motion in which it rests"
