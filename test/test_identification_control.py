@@ -8,6 +8,7 @@ from dataclasses import replace
 import industrial
 import numpy as np
 import pytest
+from arms import mechanism
 from identified import AWKWARD, PRR, RR, Unknown
 from numpy.testing import assert_allclose
 
@@ -88,6 +89,21 @@ def test_a_payload_without_noise(name):
     assert found.identified == tuple(not planar or k in (0, 1, 3, 6) for k in range(10))
     assert bool(found.reason) == planar
     assert (found.rms < 1e-10 * found.rms_without).all()
+
+
+@pytest.mark.parametrize("size", [0.01, 1.0, 10.0])
+def test_a_payload_far_out_is_found_however_large_the_arm_is(size):
+    """Of a weight without extent, which is at the boundary of what a body can be."""
+    lengths, mass = (size, 0.7 * size), 5.0 * size**3
+    inertias = 0.1 * mass * size**2, 0.08 * mass * size**2
+    arm = rd.load_robot(mechanism("RR", (2.0 * mass, mass), lengths, (0.5 * size, 0.3 * size), inertias))
+    motion = Unknown(RR).motion(400)
+    held = rd.Payload("tool", mass, (0.3 * size, 0.0, 0.4 * size))
+    effort = RNEA(arm, payload=held).inverse(motion.q, motion.qd, motion.qdd)
+    noise = 1e-3 * np.sqrt(np.mean(effort**2, axis=0)) * np.random.default_rng(2).normal(size=effort.shape)
+    found = estimate_payload(RNEA(arm), "tool", replace(motion, effort=effort + noise), viscous=0.0, coulomb=0.0)
+    assert abs(found.payload.mass - mass) < 4.0 * found.mass_error < 0.02 * mass
+    assert_allclose(found.payload.com, held.com, atol=0.01 * size)
 
 
 def test_a_payload_from_a_few_poses_at_rest():

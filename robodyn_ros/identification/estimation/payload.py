@@ -23,14 +23,15 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.identification.estimation.identify import NOT_EXCITED
 from robodyn_ros.identification.estimation.physical import fit_physical
 from robodyn_ros.identification.estimation.regression import Regression, estimate
-from robodyn_ros.identification.estimation.regression_model import IDENTIFIED_GAIN
+from robodyn_ros.identification.estimation.regression_model import IDENTIFIED_GAIN, arm_length
 from robodyn_ros.identification.estimation.result import root_mean_square
 from robodyn_ros.identification.samples import Samples
 from robodyn_ros.identification.settings import IdentificationSettings
 from robodyn_ros.robot.pose import Array
 
-SIZE = 0.1
-"""Radius of the prior ball [m], about the expected distance of a payload's mass from the link's origin."""
+SIZE = 0.25
+"""Radius of the prior ball over the length of the arm, about the expected distance of a payload's mass from the link's
+origin: 0.1 m for a Panda."""
 
 DENSITY = 1000.0
 """Density of the prior ball [kg/m³]."""
@@ -121,7 +122,7 @@ def estimate_payload(
     used = (samples.weights > 0.0)[:, None] & (moving | (friction[1] == 0.0))
     problem = Regression(columns, rest, samples.weights[:, None] * used)
     found = estimate(problem, np.zeros(10), settings)
-    fit = fit_physical(found.factor, np.eye(10), found.rhs, _prior_ball(), 1, settings.prior)
+    fit = fit_physical(found.factor, np.eye(10), found.rhs, _prior_ball(SIZE * arm_length(robot)), 1, settings.prior)
 
     inertial = to_inertial(fit.x)
     slope = np.column_stack([-inertial.com, np.eye(3)]) / inertial.mass  # of the centre of mass, by m and m c
@@ -141,10 +142,10 @@ def estimate_payload(
     )
 
 
-def _prior_ball() -> Array:
-    """Standard parameters of a ball around the link's origin, (10,): the prior of a payload."""
-    mass = DENSITY * 4.0 / 3.0 * np.pi * SIZE**3
-    inertia = 0.4 * mass * SIZE**2
+def _prior_ball(radius: float) -> Array:
+    """Standard parameters of a ball around the link's origin with this radius [m], (10,): the prior of a payload."""
+    mass = DENSITY * 4.0 / 3.0 * np.pi * radius**3
+    inertia = 0.4 * mass * radius**2
     return np.array([mass, 0.0, 0.0, 0.0, inertia, 0.0, inertia, 0.0, 0.0, inertia])
 
 

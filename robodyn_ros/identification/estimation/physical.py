@@ -28,13 +28,14 @@ import numpy as np
 from robodyn_ros.dynamics.parameters import least_eigenvalues, to_parameters, to_pseudo
 from robodyn_ros.robot.pose import Array
 
-GROWTH = 30.0
-"""Factor by which the weight of the data grows from one stage to the next."""
+GROWTH = 4.0
+"""Factor by which the weight of the data grows from one stage to the next: along the boundary, where a body is a point,
+each Newton step lowers the objective by a few units only, and a greater factor raises it by many."""
 
 ROUGH, EXACT = 0.25, 1e-12
 """Newton decrement at which a stage ends, and the last stage; in units of the negative log-likelihood."""
 
-MAX_STEPS = 60
+MAX_STEPS = 500
 """Greatest number of Newton steps of a stage; the next stage continues a stage that ends early."""
 
 SHORTEST = 1e-9
