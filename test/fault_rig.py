@@ -123,6 +123,11 @@ class Rig:
         self.graph.wait(lambda: self.graph.diagnostics("controller")["message"].startswith("hold"), "no fault any more")
         self._settled = time.monotonic()
 
+    def set(self, **parameters: Any) -> None:
+        """Set parameters of the controller; it answers as usual only once it has taken states with them."""
+        assert self.graph.set("controller", **parameters)[0].successful
+        self._settled = np.inf
+
     def acknowledge(self) -> None:
         """Have the controller forget the faults that were, so that the next one is none that comes back."""
         assert self.graph.call(Trigger, "controller/hold").success

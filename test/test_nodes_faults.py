@@ -230,7 +230,7 @@ def test_velocities_that_contradict_the_positions(rig, report):
     """
     signs = itertools.cycle((1.0, -1.0))
     try:
-        assert rig.graph.set("controller", plausibility=True)[0].successful
+        rig.set(plausibility=True)
         with rig.fault("sensor fault") as begin:
             rig.change = lambda message: changed(position=(POSE + next(signs) * np.array([1.0, 4.0, 4.0])).tolist())(
                 message
@@ -251,7 +251,7 @@ def test_a_second_source_of_states(rig):
     """
     expected = [rig.usual, rig.seeing, rig.blind]  # or between them, and nowhere else
     try:
-        assert rig.graph.set("controller", plausibility=True)[0].successful
+        rig.set(plausibility=True)
         with rig.fault("second publisher") as begin:
             intruder = rig.graph.node.create_publisher(JointState, "joint_states", 1)
 
@@ -274,6 +274,7 @@ def test_a_second_source_of_states(rig):
                 rig.change = unchanged
                 rig.until("the usual command", rig.usual, time.monotonic())
             finally:
+                rig.change = unchanged
                 rig.graph.node.destroy_publisher(intruder)
     finally:
         assert rig.graph.set("controller", state_publishers=1, plausibility=False)[0].successful
