@@ -18,7 +18,7 @@ import life_cycles
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
-from rclpy.logging import get_logger
+from rclpy.logging import LoggingSeverity, get_logger
 from rclpy.parameter import Parameter
 from rclpy.serialization import serialize_message
 from rclpy.time import Time
@@ -156,7 +156,9 @@ def test_the_command_that_answers_a_jump_is_counted(simulated):
 
 def test_what_is_compiled_and_what_could_not_be_is_told_in_the_log(capfd):
     """The warning raised an error in rclpy, and the node was not configured."""
-    library, node = logging.getLogger("robodyn_ros"), SimpleNamespace(get_logger=lambda: get_logger("teller"))
+    library, teller = logging.getLogger("robodyn_ros"), get_logger("teller")
+    teller.set_level(LoggingSeverity.INFO)
+    node = SimpleNamespace(get_logger=lambda: teller)
     with library_log(node):
         library.info("compiling gravity")
         library.warning("the compiler failed")
