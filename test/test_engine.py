@@ -139,6 +139,19 @@ def test_a_library_that_the_system_does_not_load_is_named_with_the_remedy(
         Plant(rd.create_dynamics("rnea", rd.load_robot("r"), compiled=False))
 
 
+@pytest.mark.parametrize("cause", [PermissionError, OSError])
+def test_where_no_lock_can_be_had_each_compiles(cache: Path, monkeypatch: pytest.MonkeyPatch, cause: type) -> None:
+    """As with a file of locks that is another user's: nobody waits for a lock that nobody has."""
+
+    def refused(folder: Path) -> int:
+        raise cause("locks")
+
+    monkeypatch.setattr(library, "_locks", refused)
+    monkeypatch.setattr(library, "sleep", lambda duration: pytest.fail("waits for ever"))
+    assert_allclose(gravity(), gravity(compiled=False), rtol=1e-12)
+    assert len([*cache.glob("*.so")]) == 1
+
+
 def test_nodes_that_start_at_once_share_the_cache(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes race for the same cold entry; one compiles it, and each gets the right answer."""
     compiler, calls = tmp_path / "compiler", tmp_path / "calls"

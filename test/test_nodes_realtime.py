@@ -55,16 +55,22 @@ def test_whoever_subscribes_to_the_terms_while_states_stream_gets_them(graph, pr
         assert np.diff(stamps).max() < 0.05, "every command is told of"
 
 
-def test_messages_of_a_gripper_leave_the_loop_in_its_thread(graph, prr):
-    """They come before the arm's first state, and between its states."""
-    controller = graph.start("controller", robot_description=prr, realtime="on")
+def sender(graph):
+    """A function that publishes a state of the joints that are named, to a controller that has been started."""
     publisher = graph.talk(JointState, "joint_states")
 
-    def send(*names):
+    def sent(*names):
         message = JointState(name=list(names), position=[0.1] * len(names), velocity=[0.0] * len(names))
         message.header.stamp = graph.node.get_clock().now().to_msg()
         publisher.publish(message)
 
+    return sent
+
+
+def test_messages_of_a_gripper_leave_the_loop_in_its_thread(graph, prr):
+    """They come before the arm's first state, and between its states."""
+    controller = graph.start("controller", robot_description=prr, realtime="on")
+    send = sender(graph)
     said = "waiting for usable joint states"
     graph.wait(lambda: send("finger") or said in controller.output, "a controller that waits")
     commands = graph.listen(JointState, "controller/joint_commands")
@@ -75,13 +81,7 @@ def test_messages_of_a_gripper_leave_the_loop_in_its_thread(graph, prr):
 
 def test_states_in_parts_are_answered_outside_of_the_thread_and_a_loop_that_had_to_be_in_it_warns(graph, prr):
     controller = graph.start("controller", robot_description=prr, realtime="on")
-    publisher = graph.talk(JointState, "joint_states")
-
-    def send(*names):
-        message = JointState(name=list(names), position=[0.1] * len(names), velocity=[0.0] * len(names))
-        message.header.stamp = graph.node.get_clock().now().to_msg()
-        publisher.publish(message)
-
+    send = sender(graph)
     commands = graph.listen(JointState, "controller/joint_commands")
     graph.wait(lambda: send(*NAMES) or len(commands) > 10, "commands")
     warning = r"\[WARN\] \[\S+\] \[controller\]: realtime: off: joint states come in parts"

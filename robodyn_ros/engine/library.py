@@ -396,12 +396,12 @@ def _locks(folder: Path) -> int:
 
 def _is_made_elsewhere(folder: Path, byte: int) -> bool:
     """Whether another process has the lock of a byte; if not, this one has it now, if it can be had at all."""
-    try:
-        fcntl.lockf(_locks(folder), fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte)
-    except (BlockingIOError, PermissionError):
-        return True
-    except OSError:
-        return False
+    with contextlib.suppress(OSError):
+        locks = _locks(folder)
+        try:
+            fcntl.lockf(locks, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte)
+        except (BlockingIOError, PermissionError):
+            return True
     return False
 
 

@@ -216,13 +216,13 @@ def read_controller_manager(path: Path) -> ControllerManager:
     """
     manager = read_parameters(path, "controller_manager")
     types = {name.removesuffix(".type"): kind for name, kind in manager.items() if name.endswith(".type")}
-    forward = [name for name, kind in types.items() if kind == FORWARD]
-    effort = [name for name in forward if read_parameters(path, name).get("interface_name") == "effort"]
+    forward = {name: read_parameters(path, name) for name, kind in types.items() if kind == FORWARD}
+    effort = [name for name, given in forward.items() if given.get("interface_name") == "effort"]
     if len(effort) != 1:
         named = ", ".join(effort) or "none"
         problem = f"needs one controller of type {FORWARD} with interface_name: effort, it has {named}"
         raise ConfigurationError(f"ros2_control: {path} {problem}")
-    joints = read_parameters(path, effort[0]).get("joints")
+    joints = forward[effort[0]].get("joints")
     if not (isinstance(joints, list) and joints and all(isinstance(joint, str) for joint in joints)):
         raise ConfigurationError(
             f"ros2_control: joints of {effort[0]} in {path} must be a list of names, not {joints!r}"
