@@ -22,6 +22,7 @@ FLAGS = [
     "--use-gl=angle",
     "--use-angle=swiftshader",  # WebGL without a graphics card
     "--enable-unsafe-swiftshader",
+    "--disable-gpu-watchdog",  # it takes a slow drawing for a hung one, and a page without WebGL shows nothing
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
@@ -31,7 +32,9 @@ FLAGS = [
 
 @contextmanager
 def page(width: int, height: int) -> Iterator[Any]:
-    """A page of a browser; what it asks other machines for is listed in ``page.elsewhere``."""
+    """A page of a browser; what it asks other machines for is listed in ``page.elsewhere``. An error that leaves the
+    context says what the page's console did.
+    """
     from playwright import sync_api as playwright
 
     if CHROMIUM is None:
@@ -41,9 +44,14 @@ def page(width: int, height: int) -> Iterator[Any]:
         shown = browser.new_context(viewport={"width": width, "height": height}).new_page()
         shown.set_default_timeout(PATIENCE)
         shown.elsewhere = []
+        said: list[str] = []
+        shown.on("console", lambda message: said.append(message.text))
         shown.on("request", lambda request: shown.elsewhere.append(request.url) if _far(request.url) else None)
         try:
             yield shown
+        except Exception as problem:
+            problem.add_note("\n".join(["the page's console:", *said]))
+            raise
         finally:
             browser.close()
 

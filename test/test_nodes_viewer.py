@@ -71,7 +71,15 @@ def test_the_handle_and_the_sliders_move_the_arm(graph, port):
         shown.get_by_text("prr at").wait_for()
 
         def seen(condition, what):
-            graph.wait(lambda: condition(picture(shown)), what, 300.0)
+            """The picture with something in it: in the next one it may be hidden."""
+            pictures = []
+
+            def look():
+                pictures.append(picture(shown))
+                return condition(pictures[-1])
+
+            graph.wait(look, what, 300.0)
+            return pictures[-1]
 
         def orange(image):  # of the arm's beam, beside the panel
             part = image[:, :415]
@@ -87,8 +95,7 @@ def test_the_handle_and_the_sliders_move_the_arm(graph, port):
 
         shown.locator(".mantine-Notification-closeButton").first.click()
         seen(lambda image: orange(image).sum() > 60, "the arm in the picture")
-        seen(lambda image: pink(image).sum() > 10, "the handle at the tool")
-        places = np.argwhere(pink(picture(shown)))
+        places = np.argwhere(pink(seen(lambda image: pink(image).sum() > 10, "the handle at the tool")))
         y, x = np.median(places[places[:, 1] >= places[:, 1].max() - 4], axis=0)  # the tip of the arrow
         shown.mouse.move(x, y)
         seen(lambda image: yellow(image).sum() > 20, "its arrow under the mouse")
