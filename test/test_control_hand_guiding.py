@@ -184,3 +184,25 @@ def test_hands_off_the_arm_stays_where_it_was_left_and_a_hand_moves_it(name: str
     np.testing.assert_allclose(places[3999], places[3000], atol=1e-3)  # it has come to rest
     assert away[4000:].max() > 0.05
     assert np.abs(qd).max() < 0.05
+
+
+@pytest.mark.parametrize("name", ARMS)
+def test_an_arm_that_moves_when_guiding_begins_gains_no_energy(name: str) -> None:
+    """Each joint by itself was braked within milliseconds, and the blend of the efforts kept its opposite for 0.2 s."""
+    law, q = guided(name, model_error=0.1)
+    law.forget()
+    dynamics, step = law.dynamics, 1e-3
+    qd = 0.3 * np.resize([1.0, -0.7, 0.5], len(q)) * np.minimum(dynamics.robot.velocity_limit, 2.0)
+    coasting = rd.create_controller("free_drive", dynamics, 0.0, 0.0)
+    loop = ControlLoop(coasting, np.full(len(q), 1e3), SafetySettings(plausibility=False, overspeed=100.0))
+    energies = []
+    for k in range(300):
+        if k == 20:
+            loop.apply(loop.settings._replace(controller=law))
+        command = loop.update(k * step, k * step, q.copy(), qd.copy())
+        assert command is not None
+        qd = qd + step * dynamics.forward(q, qd, command.effort)
+        q = q + step * qd
+        energies.append(0.5 * qd @ dynamics.mass_matrix(q) @ qd)
+    assert max(energies[20:]) < 1.01 * energies[20]
+    assert energies[-1] < 0.99 * energies[20]

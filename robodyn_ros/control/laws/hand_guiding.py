@@ -17,7 +17,8 @@ When released, an arm with little friction would fall because of errors of the m
 a simulated dry friction that a hand can overcome: a spring to the position where the joint was released, which slips
 beyond the effort h |g| + ``LEAST`` of the effort limit. h is ``model_error``, the stated error of the masses. The joint
 yields by ``SLIP`` until then, and is damped while the spring does not slip. So an arm whose gravity is known within the
-ratio h stays within ``SLIP`` of its position.
+ratio h stays within ``SLIP`` of its position. When guiding begins, the hold of a joint that moves has slipped already:
+otherwise it would brake each joint by itself within milliseconds, and the heavy ones would throw the light ones.
 
 Springs store energy and return it; all other terms dissipate energy, because friction is compensated only in part, as
 in :mod:`robodyn_ros.control.laws.free_drive`. So the arm does not move by itself. The null space of the tool is free.
@@ -48,6 +49,7 @@ from robodyn_ros.settings import setting, shared, text
 FAR = 1000.0  #: Coordinate of a wall that is switched off [m].
 SOFTEST = 1e-6  #: Stiffness that keeps the mean of mass and stiffness defined if no direction is locked [N/m, N·m/rad].
 SLIP = 0.01  #: Displacement of a joint at which the hold slips [rad] or [m].
+BEFORE = 0.1  #: Time for which a joint that moves when guiding begins has moved, for its hold [s].
 LEAST = 0.005  #: Effort at which the hold slips on a joint without gravity effort, as ratio of its effort limit.
 
 TRANSLATIONS = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
@@ -129,7 +131,8 @@ class HandGuiding(ToolLaw):
     def advance(self, dt: float, q: Array, qd: Array, reference: Reference, asked: Array, sent: Array) -> None:
         """Anchor the tool at its pose, in the first period and after the flow of states was interrupted."""
         stays = (self._is_anchored > 0.0) & (dt > 0.0)
-        self._left = np.where(stays, q + np.clip(self._left - q, -SLIP, SLIP), q)
+        behind = np.where(stays, self._left - q, -BEFORE * qd)
+        self._left = q + np.clip(behind, -SLIP, SLIP)
         self._anchor, self._is_anchored = np.where(stays, self._anchor, self.task.pose(q)), 1.0
 
     def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
