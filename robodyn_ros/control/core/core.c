@@ -100,7 +100,7 @@ void core_apply(Core* c, CoreSettings* next, int how) {
     m->carried_stiffness[i] = (m->carried < 1 ? m->carried * m->carried : 1) * s->stiffness[i];
     m->carried_damping[i] = (m->carried < 1 ? m->carried : 1) * s->damping[i];
   }
-  m->judged_t = -INFINITY;
+  m->judged_q[0] = NAN;
   if (!s->plausibility) { reset_consistency(&m->consistency); m->is_suspect = 0; }
   m->consistency.effort_known = m->consistency.model_known = 0;
   if (!s->observer_run || !before || before->loop.observer_run != s->observer_run) reset_observer(m);

@@ -154,7 +154,7 @@ void core_stop(Core* c) {
   reset_step(&m->memory);
   m->active = 0;
   m->count = 0; m->period = m->delay = m->mean = m->before = 0; m->carried = 1; m->sampling_last = -INFINITY;
-  m->judged_t = -INFINITY;
+  m->judged_q[0] = NAN;
   copy(m->carried_stiffness, s->stiffness); copy(m->carried_damping, s->damping);
   core_acknowledge(c);
   m->applies = m->trail_count = m->stepped = 0;

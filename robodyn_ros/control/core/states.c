@@ -9,7 +9,7 @@
 #define FIRST_PERIODS 2 /* number of measured periods before their mean is used */
 #define SAMPLING_MEMORY 10.0 /* number of periods in their mean */
 #define SAMPLING_CHANGE 0.1 /* relative change of period or delay after which the gains are checked again */
-#define REASSESS 0.5 /* time after which the gains are checked again in any case, because the arm may have moved [s] */
+#define MOVED 0.05 /* distance of a joint after which the gains are checked again [rad], a tenth of it [m] */
 
 /* Nonzero if the stamp of a state cannot follow that of an earlier one; stores the problem. */
 static int is_out_of_order(State* m, double t0, double ahead0, double t, double ahead) {
@@ -61,7 +61,7 @@ static int measure_sampling(const Settings* s, State* m, double t, double age) {
   const double dt = t - m->sampling_last;
   m->sampling_last = t;
   if (!(0 < dt && dt < INFINITY)) return 0;
-  const double least = smaller(dt, m->before), since = t - m->judged_t;
+  const double least = smaller(dt, m->before);
   m->before = dt;
   if (dt > s->state_timeout) m->period = greater(m->period, least);
   else {
@@ -72,10 +72,11 @@ static int measure_sampling(const Settings* s, State* m, double t, double age) {
     m->delay += ratio * (greater(age, 0) - m->delay);
   }
   const double most = SAMPLING_CHANGE * m->judged_period;
-  const int still = m->period + m->delay <= m->settled_until ||
+  int still = m->period + m->delay <= m->settled_until ||
     (fabs(m->period - m->judged_period) <= most && fabs(m->delay - m->judged_delay) <= most);
+  EACH still &= fabs(m->q[i] - m->judged_q[i]) <= MOVED * s->uncertainty.scale[i];
   const int known = (double)m->count >= FIRST_PERIODS || m->period > s->state_timeout;
-  if (!known || (still && 0 <= since && since < REASSESS)) return 0;
-  m->judged_period = m->period; m->judged_delay = m->delay; m->judged_t = t;
+  if (!known || still) return 0;
+  m->judged_period = m->period; m->judged_delay = m->delay; copy(m->judged_q, m->q);
   return 1;
 }
