@@ -83,7 +83,7 @@ class HandGuiding(ToolLaw):
     feedback = "effort"
     follows = False
     settings = HandGuidingSettings
-    quickness = "the stiffness of hand_guiding"
+    quickness = "the stiffness of hand_guiding, or model_error"
     remembers = ("_anchor", "_is_anchored", "_left")
     _anchor: Array
     _left: Array
