@@ -27,6 +27,7 @@ from robodyn_ros.cli import plugins
 from robodyn_ros.cli.console import WIDTH, console
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import ConfigurationError, PluginError
+from robodyn_ros.files import find
 from robodyn_ros.plugins import GROUPS, load
 
 ROBODYN = [sys.executable, "-m", "robodyn_ros.cli.main"]
@@ -169,13 +170,38 @@ def test_other_signals_unwind_too(verb, number):
     assert cleaned
 
 
-def test_what_is_no_mistake_of_the_user_keeps_its_traceback(verb):
+@pytest.mark.parametrize(
+    ("problem", "said"),
+    [
+        (ZeroDivisionError("of this package"), "Traceback (most recent call last):\n"),
+        (OSError(28, "No space left on device", "run.png"), "error: [Errno 28] No space left on device: 'run.png'\n"),
+        (MemoryError("Unable to allocate 7 TiB"), "error: too little memory; Unable to allocate 7 TiB\n"),
+    ],
+)
+def test_what_could_not_be_done_has_code_2_and_a_traceback_if_the_package_is_wrong(problem, said, verb, capsys):
     def run(args):
-        raise ZeroDivisionError
+        print("so far")
+        raise problem
 
     verb(run)
-    with pytest.raises(ZeroDivisionError):
-        command.main(["plugins"])
+    assert command.main(["plugins"]) == 2
+    out, err = capsys.readouterr()
+    assert out == "so far\n"
+    assert err.startswith(said) if said.startswith("T") else err == said
+
+
+def test_a_disk_that_is_full_for_the_output_is_one_line():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([*ROBODYN, "plugins"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "error: [Errno 28] No space left on device\n")
+
+
+@pytest.mark.parametrize("verb", ["check", "derive"])
+def test_a_character_that_the_terminal_lacks_is_a_question_mark(verb):
+    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    line = [*ROBODYN, verb, str(find("urdf/r.urdf"))]
+    done = subprocess.run(line, env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "") and "?" in done.stdout
 
 
 def test_a_reader_that_goes_away_is_no_error_to_talk_about():

@@ -10,8 +10,10 @@ import sys
 try:  # Ctrl-C may come while the command is still being imported
     import os
     import signal
+    import traceback
     from argparse import SUPPRESS, ArgumentParser, Namespace, RawDescriptionHelpFormatter
     from collections.abc import Collection, Sequence
+    from io import TextIOWrapper
     from types import FrameType
     from typing import NoReturn
 
@@ -69,6 +71,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _unwind)
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # of a terminal that lacks a character, as one of Latin-1 lacks θ
     try:
         code = _run(list(sys.argv[1:] if arguments is None else arguments))
         print(end="", flush=True)
@@ -79,18 +83,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return ExitCode.INTERRUPTED
-    except BrokenPipeError:
-        # The reader of the output has gone, as `head` does. The interpreter flushes stdout once more at exit; the null
-        # device keeps that from failing too.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitCode.ERROR
     except Exception as problem:
-        failed = origin(problem)
-        if failed is None:  # an error of this package: its traceback is needed to correct it
-            raise
+        return _failed(problem)
+
+
+def _failed(problem: Exception) -> ExitCode:
+    """Report an error that is none of the library: of a plugin, of the machine, or of this package."""
+    if failed := origin(problem):
         said = f"{failed.kind} plugin {failed.plugin}: {failed.method} raises {type(problem).__name__}: {problem}"
         print(f"error: {failed.place}: {said}", file=sys.stderr)
-        return ExitCode.ERROR
+    elif isinstance(problem, OSError):
+        try:
+            sys.stdout.flush()
+        except OSError:
+            # Its reader has gone, as `head` does, or its disk is full. The interpreter flushes it once more at exit;
+            # the null device keeps that from failing too.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(problem, BrokenPipeError):
+            print(f"error: {problem}", file=sys.stderr)
+    elif isinstance(problem, MemoryError):
+        print(f"error: too little memory; {problem}", file=sys.stderr)
+    else:  # of this package: its traceback is needed to correct it
+        traceback.print_exc()
+    return ExitCode.ERROR
 
 
 def _run(line: list[str]) -> int:
