@@ -215,3 +215,20 @@ def test_a_mistake_is_one_line_and_exit_code_2(line, tmp_path, monkeypatch, comm
     else:
         assert last.startswith("error: ")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "simulate ARM --duration 0.02 --plot full.png",
+        "excite ARM --tries 1 --harmonics 2 --periods 1 --out full.json",
+        "workspace ARM --samples 500 --out full.ply",
+        "check ARM --repair full.urdf",
+    ],
+)
+def test_a_file_that_cannot_be_written_to_its_end_is_one_line(line, tmp_path, monkeypatch, command):
+    *_, option, name = line.split()
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).symlink_to("/dev/full")
+    err = command.error(*line.replace("ARM", PRR.replace("prr", "r")).split())
+    assert err.endswith(f"error: {option}: '{name}' cannot be written: No space left on device\n")

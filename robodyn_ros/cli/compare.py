@@ -28,7 +28,7 @@ from rich.table import Table
 from rich.text import Text
 
 from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import check_picture, console, picked, print_json, simple_table, with_folder
+from robodyn_ros.cli.console import check_picture, console, make_file, picked, print_json, simple_table
 from robodyn_ros.cli.verb import ExitCode, add_mismatch, add_parameters, check_used, gather_simulated, names
 from robodyn_ros.control.loop_settings import loop_default_values
 from robodyn_ros.control.parameter_file import FileParameters
@@ -82,7 +82,7 @@ def run(args: Namespace) -> ExitCode:
     numbers = picked(args, *GAINS, "rate")
     comparison = compare(robot, names(args.controller), **numbers, mismatch=mismatch, parameters=parameters)
     if args.plot is not None and comparison.runs[0]:
-        comparison.plot(with_folder(args.plot))
+        make_file("--plot", args.plot, comparison.plot)
     if args.json:
         _print(comparison)
     else:

@@ -193,21 +193,21 @@ def check_file(option: str, path: Path | None, *endings: str) -> None:
         raise InputError(option, f"{str(path)!r} cannot be written: {why or f'no permission in {nearest}'}", path)
 
 
-def with_folder(path: Path) -> Path:
-    """Make the folder of a file that is about to be written, and return the file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return path
-
-
-def write_file(option: str, path: Path, content: str | bytes) -> None:
-    """Write a file, or replace it; its folder is made.
+def make_file(option: str, path: Path, write: Callable[[Path], object]) -> None:
+    """Make the folder of a file, and the file by a function that writes it.
 
     Raises:
         InputError: the file cannot be written.
     """
-    check_file(option, path)
     with writing(option, path):
-        with_folder(path).write_bytes(content.encode() if isinstance(content, str) else content)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(path)
+
+
+def write_file(option: str, path: Path, content: str | bytes) -> None:
+    """Write a file, or replace it; errors as of ``check_file`` and ``make_file``."""
+    check_file(option, path)
+    make_file(option, path, lambda path: path.write_bytes(content.encode() if isinstance(content, str) else content))
 
 
 PERIOD = 4.0

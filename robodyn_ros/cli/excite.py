@@ -30,7 +30,7 @@ import numpy as np
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 
 from robodyn_ros.cli.arm import add_arm, parse_pose, read_arm
-from robodyn_ros.cli.console import check_file, console, picked, print_json, progress_bar, simple_table, with_folder
+from robodyn_ros.cli.console import check_file, console, make_file, picked, print_json, progress_bar, simple_table
 from robodyn_ros.cli.verb import ExitCode, add_gravity, add_settings
 from robodyn_ros.control.motion.trajectory import write_trajectory
 from robodyn_ros.errors import InputError
@@ -71,7 +71,7 @@ def run(args: Namespace) -> ExitCode:
         excitation = excite(
             robot, settings, workspace=_workspace(args), start=start, gravity=args.gravity, progress=told
         )
-    write_trajectory(with_folder(args.out), excitation.trajectory, robot.joint_names)
+    make_file("--out", args.out, lambda path: write_trajectory(path, excitation.trajectory, robot.joint_names))
     _report(robot, excitation, args)
     return ExitCode.YES
 

@@ -25,6 +25,7 @@ from __future__ import annotations
 import subprocess
 import time
 from argparse import ArgumentParser, Namespace
+from functools import partial
 from math import isnan
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -39,11 +40,11 @@ from robodyn_ros.cli.console import (
     check_file,
     check_picture,
     console,
+    make_file,
     picked,
     print_json,
     simple_table,
     waiting,
-    with_folder,
 )
 from robodyn_ros.cli.processes import add_namespace, namespace_of, node_command
 from robodyn_ros.cli.verb import ExitCode, add_gravity
@@ -126,12 +127,12 @@ def run(args: Namespace) -> ExitCode:
     plan = _solve(args, problem)
     _report(args, problem, plan)
     if args.out is not None:
-        plan.save(with_folder(args.out))
+        make_file("--out", args.out, plan.save)
         _tell_written(args, args.out)
     if not plan.solved:
         return ExitCode.NO
     if args.plot is not None:
-        plot_plan(plan, problem, with_folder(args.plot))
+        make_file("--plot", args.plot, partial(plot_plan, plan, problem))
         _tell_written(args, args.plot)
     if args.send:
         send(plan, namespace)

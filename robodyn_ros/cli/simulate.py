@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
+from functools import partial
 from math import isfinite, isnan
 from pathlib import Path
 from time import perf_counter
@@ -35,10 +36,10 @@ from robodyn_ros.cli.console import (
     check_file,
     check_picture,
     console,
+    make_file,
     print_json,
     progress_bar,
     simple_table,
-    with_folder,
 )
 from robodyn_ros.cli.verb import NODES, ExitCode, add_mismatch, add_parameters, check_used, gather_simulated
 from robodyn_ros.control.loop import ControlLoop
@@ -100,12 +101,12 @@ def run(args: Namespace) -> ExitCode:
     robot = read_arm(args, *given.values())
     trial, seconds = _simulate(args, robot, given)
     if write is not None:
-        write(with_folder(args.out), trial, robot)
+        make_file("--out", args.out, lambda path: write(path, trial, robot))
     name, found = args.controller, _figures(trial, robot)
     if args.plot is not None:
         title = f"{robot.name} under {name}" if name != PASSIVE else f"{robot.name}, passive"
         title += f", {found['stopped'].partition(': ')[0]}" if found["stopped"] else ""
-        plot_trial(trial, robot, title, with_folder(args.plot))
+        make_file("--plot", args.plot, partial(plot_trial, trial, robot, title))
     _report(found, name, seconds, args)
     return ExitCode.NO if trial.faults else ExitCode.YES
 

@@ -33,11 +33,11 @@ from robodyn_ros.cli.arm import add_joints, chosen_arm
 from robodyn_ros.cli.console import (
     check_picture,
     console,
+    make_file,
     picked,
     print_document,
     print_json,
     progress_bar,
-    with_folder,
 )
 from robodyn_ros.cli.verb import ExitCode, add_parameters, check_names, gather
 from robodyn_ros.errors import InputError, need
@@ -142,7 +142,7 @@ def show_case(study: Study, number: int, plot: Path | None, json: bool) -> ExitC
     row = runner.row(case)
     if plot is not None:
         title = f"{study.name}, case {number}: {runner.setup(case).hardware.robot.name} under {case.controller}"
-        plot_trial(runner.run(case).trial, runner.robot, title, with_folder(plot))
+        make_file("--plot", plot, partial(plot_trial, runner.run(case).trial, runner.robot, title))
     if json:
         print_json(row)
     else:

@@ -26,7 +26,7 @@ from typing import Any
 
 from robodyn_ros import create_dynamics
 from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import check_file, console, picked, print_json, with_folder
+from robodyn_ros.cli.console import check_file, console, make_file, picked, print_json
 from robodyn_ros.cli.processes import add_namespace, messages_of, namespace_of, reporting_node
 from robodyn_ros.cli.verb import ExitCode, add_gravity, add_parameters, gather, values_of
 from robodyn_ros.control.motion.trajectory import read_trajectory, write_trajectory
@@ -91,7 +91,7 @@ def _write(args: Namespace, robot: Robot, recording: str, settings: Demonstratio
     dynamics = create_dynamics("rnea", robot, gravity=args.gravity, viscous=robot.damping, coulomb=robot.friction)
     made = demonstration(dynamics, track.t, track.values, settings)
     motion = made.trajectory
-    write_trajectory(with_folder(args.out), motion, robot.joint_names)
+    make_file("--out", args.out, lambda path: write_trajectory(path, motion, robot.joint_names))
     if args.json:
         whole = {"file": args.out, "duration": motion.duration, "points": len(motion.times), "states": made.shown}
         whole["shown_duration"] = made.duration

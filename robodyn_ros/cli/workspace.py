@@ -25,6 +25,7 @@ Examples:
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +33,10 @@ import numpy as np
 
 from robodyn_ros import create_dynamics
 from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import check_file, check_picture, print_json, with_folder
+from robodyn_ros.cli.console import check_file, check_picture, make_file, print_json
 from robodyn_ros.cli.verb import ExitCode, names
 from robodyn_ros.dynamics.holding import holding_map
 from robodyn_ros.errors import InputError
-from robodyn_ros.files import writing
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.workspace import Cells, cells, sample
 from robodyn_ros.robot import Robot
@@ -164,13 +164,13 @@ def _rows(kinematics: Kinematics, link: str, plane: str) -> tuple[int, ...]:
 
 def _write(found: Cells, robot: Robot, args: Namespace, title: str, label: str) -> dict[str, str]:
     """Write the cloud of all cells, and a picture of them: option → file."""
-    written = {option: getattr(args, option) for option in ("out", "plot") if getattr(args, option) is not None}
+    writers: dict[str, Callable[[Path], None]] = {
+        "out": lambda path: write_ply(path, found.centers, found.values),
+        "plot": lambda path: _draw(path, found, robot, args, title, label),
+    }
+    written = {option: getattr(args, option) for option in writers if getattr(args, option) is not None}
     for option, path in written.items():
-        with writing(f"--{option}", path):
-            if option == "out":
-                write_ply(with_folder(path), found.centers, found.values)
-            else:
-                _draw(with_folder(path), found, robot, args, title, label)
+        make_file(f"--{option}", path, writers[option])
     return {option: str(path) for option, path in written.items()}
 
 

@@ -39,7 +39,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 
 from robodyn_ros import load_robot
 from robodyn_ros.cli.arm import OWN_ARM, OWN_GAINS, Tour, tour
-from robodyn_ros.cli.console import check_picture, console, print_json, progress_bar, with_folder
+from robodyn_ros.cli.console import check_picture, console, make_file, print_json, progress_bar
 from robodyn_ros.cli.demo.figures import (
     IN_LOCKSTEP,
     LOST,
@@ -117,7 +117,7 @@ def run(args: Namespace) -> ExitCode:
         _report(args, runs, verdict)
         motions = {name: cut(record, motion.trajectory) for name, record in records.items()}
         title = f"The {robot.name.upper()} arm through its named poses\n{verdict}"
-        draw(with_folder(args.plot), motions, motion, robot, title)
+        make_file("--plot", args.plot, lambda path: draw(path, motions, motion, robot, title))
         if args.view is not None:
             files = (find(OWN_GAINS), *given.files)
             start_arm(viewers, {"robot_description": robot.urdf}, controllers[-1], files, given=given.values)
