@@ -232,3 +232,25 @@ def test_a_file_that_cannot_be_written_to_its_end_is_one_line(line, tmp_path, mo
     (tmp_path / name).symlink_to("/dev/full")
     err = command.error(*line.replace("ARM", PRR.replace("prr", "r")).split())
     assert err.endswith(f"error: {option}: '{name}' cannot be written: No space left on device\n")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "check arm.urdf --repair arm.urdf",
+        "check link.urdf --repair arm.urdf",
+        "contact arm.urdf free.csv --params arm.yaml --out arm.yaml",
+        "excite arm.urdf --out ./arm.urdf",
+        "plan arm.urdf --to 1 --obstacles arm.yaml --out arm.yaml",
+        "teach arm.urdf --recording free.csv --out free.csv",
+        "tune arm.yaml --out arm.yaml",
+    ],
+)
+def test_a_file_that_is_read_is_not_overwritten(line, tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    for name in ("arm.urdf", "arm.yaml", "free.csv"):
+        Path(name).write_text(name)
+    Path("link.urdf").symlink_to("arm.urdf")
+    *_, option, name = line.split()
+    assert command.error(*line.split()) == f"error: {option}: '{Path(name)}' is read here, and not overwritten\n"
+    assert Path(name).read_text() == Path(name).name

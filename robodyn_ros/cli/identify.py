@@ -38,7 +38,7 @@ from rich.progress import BarColumn, TextColumn
 from rich.text import Text
 
 from robodyn_ros import create_dynamics
-from robodyn_ros.cli.arm import add_arm, arm_source, locked_joints, read_arm, whole_arm
+from robodyn_ros.cli.arm import add_arm, locked_joints, read_arm, whole_arm
 from robodyn_ros.cli.console import check_file, console, picked, print_json, progress_bar, simple_table, write_file
 from robodyn_ros.cli.verb import ExitCode, add_gravity, add_settings, names
 from robodyn_ros.document.html import html
@@ -63,7 +63,6 @@ from robodyn_ros.identification.report import (
 from robodyn_ros.identification.samples import RecordedSamples
 from robodyn_ros.identification.settings import SignalSettings
 from robodyn_ros.robot import Joint, Robot
-from robodyn_ros.robot.description import read_document
 from robodyn_ros.robot.pose import Array
 
 STILL = 0.01
@@ -126,8 +125,6 @@ def _check_outputs(args: Namespace) -> None:
     for option, path in (("--out", args.out), ("--report", args.report)):
         if path is not None and args.payload_link is not None:
             raise InputError(option, "is for the arm's numbers; --payload-link prints its result", path)
-    if args.out is not None and args.out.exists() and args.out.samefile(read_document(arm_source(args)).label):
-        raise InputError("--out", f"{str(args.out)!r} is the URDF itself, which is not overwritten", args.out)
     if args.report is not None:
         need("matplotlib", "the report needs matplotlib", "robodyn_ros[plot]")
 

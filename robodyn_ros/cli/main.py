@@ -21,6 +21,7 @@ try:  # Ctrl-C may come while the command is still being imported
     from robodyn_ros.cli.verb import ExitCode, Verb, VerbHelp, VerbParser
     from robodyn_ros.errors import InputError, RobodynError, is_it, nearest
     from robodyn_ros.plugins import origin
+    from robodyn_ros.robot.description import read_document
     from robodyn_ros.robot.xacro import is_argument
 except KeyboardInterrupt:
     sys.exit(130)
@@ -122,6 +123,7 @@ def _run(line: list[str]) -> int:
         hint = is_it(line[0], VERBS) or f"; the verbs are {', '.join(VERBS)}"
         parser.error(f"there is no verb {line[0]!r}{hint}")
     given = parse(parser, line)
+    _refuse_overwriting(given)
     try:
         return int(Verb.of(given.verb).module.run(given))
     except RobodynError as problem:  # a message begins with the name of the wrong argument
@@ -130,6 +132,28 @@ def _run(line: list[str]) -> int:
         if not option:
             raise
         raise InputError(option, said) from problem
+
+
+OUTPUTS = ("out", "plot", "report", "repair")
+"""Values that are files to write."""
+
+
+def _refuse_overwriting(args: Namespace) -> None:
+    """Refuse to write into a file that the verb reads.
+
+    Raises:
+        InputError: an output is an input.
+    """
+    values = {action: getattr(args, action.dest, action.default) for action in args.own._actions}
+    given = {action: value for action, value in values.items() if value != action.default}
+    many = [value if isinstance(value, list) else [value] for key, value in given.items() if key.dest not in OUTPUTS]
+    inputs = [str(value) for part in many for value in part]
+    for action, path in given.items():
+        if action.dest in OUTPUTS and os.path.exists(path):
+            if getattr(args, "urdf", None) and not os.path.exists(args.urdf):  # an arm's name
+                inputs.append(read_document(args.urdf).label)
+            if any(os.path.exists(one) and os.path.samefile(path, one) for one in inputs):
+                raise InputError(action.option_strings[0], f"{str(path)!r} is read here, and not overwritten", path)
 
 
 def option_of(parser: ArgumentParser, given: Namespace, name: str) -> str:
@@ -145,7 +169,7 @@ def option_of(parser: ArgumentParser, given: Namespace, name: str) -> str:
 def parse(parser: ArgumentParser, words: Sequence[str]) -> Namespace:
     """The values of a command line; ``name:=value`` may be anywhere, if the verb reads an arm."""
     given, left = parser.parse_known_args(words)
-    own: ArgumentParser = vars(given).pop("own")
+    own: ArgumentParser = given.own
     if left and not (hasattr(given, "arguments") and all(map(is_argument, left))):
         own.error(_unknown(own, left))
     given.arguments = left

@@ -50,7 +50,7 @@ from robodyn_ros.cli.console import console, picked, print_json, simple_table, w
 from robodyn_ros.cli.verb import ExitCode, add_gravity
 from robodyn_ros.engine.casadi import has_casadi
 from robodyn_ros.engine.library import only_listed
-from robodyn_ros.errors import InputError, RobotDescriptionError
+from robodyn_ros.errors import RobotDescriptionError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.description import UrdfDocument, read_document
 from robodyn_ros.robot.robot import Finding
@@ -96,11 +96,9 @@ def _repaired(document: UrdfDocument, out: Path) -> UrdfDocument:
     """Write the URDF with possible inertias, print each change, and read the written file.
 
     Raises:
-        InputError: the file is the URDF itself, or cannot be written.
+        InputError: the file cannot be written.
         RobotDescriptionError: a link is not complete, or a value is no number.
     """
-    if document.file is not None and out.exists() and out.samefile(document.file):
-        raise InputError("--repair", f"{str(out)!r} is the URDF itself, which is not overwritten", out)
     text, changes = repair(document)
     write_file("--repair", out, text)
     for change in changes:
