@@ -137,7 +137,8 @@ def test_each_controller_is_set_up_before_the_sweep(study, command):
     ("arguments", "said"),
     [
         (["--case", "16"], "--case: must be from 0 to 15"),
-        (["--plot", "case.png"], "--plot: is of one case"),
+        (["--plot", "case.png"], "--plot: is of use with --case only"),
+        (["--case", "1", "--resume"], "--resume: is of use without --case only"),
         (["--workers", "-1"], "--workers: must be from 0 to 1024"),
         (["--scheduler", "head"], "'head' is no address of a scheduler: tcp://host:port"),
     ],

@@ -132,7 +132,7 @@ def run(args: Namespace) -> ExitCode:
     _check_tools()
     robot, folder = read_arm(args), cache_folder()
     tools = [robot.link(name, "--tool").name for name in names(args.tool or "") or [tip(robot)]]
-    plugins = [(name, _plugin(name, robot)) for name in names(args.dynamics)]
+    plugins = [(name, _plugin(name, robot)) for name in names(args.dynamics, "--dynamics", available("dynamics"))]
     if args.of != "all":
         names(args.of, "--of", (*(name for _, plugin in plugins for name in plugin.quantities()), *GROUPS, *OTHERS))
     jobs = find_jobs(

@@ -37,7 +37,7 @@ from robodyn_ros import create_dynamics
 from robodyn_ros.checks import check_choice
 from robodyn_ros.cli.arm import add_arm, parse_pose, read_arm
 from robodyn_ros.cli.console import console, write_file
-from robodyn_ros.cli.verb import ExitCode, add_gravity, names
+from robodyn_ros.cli.verb import ExitCode, add_gravity, names, only_with
 from robodyn_ros.document.blocks import Document, data
 from robodyn_ros.document.html import html
 from robodyn_ros.document.latex import markdown, pdf, tex
@@ -80,6 +80,9 @@ def run(args: Namespace) -> ExitCode:
     """Derive, and write the document in the chosen format."""
     kind = _format(args.format, args.out)
     steps = STEPS if args.of is None else names(args.of, "--of", STEPS)
+    only_with(args, args.at, "with --at", "velocity")
+    if args.of is not None and "pose" in steps and args.at is None:
+        raise InputError("--of", "pose is a step with --at POSE only", args.of)
     robot = read_arm(args)
     at = None if args.at is None else parse_pose(args.at, robot, robot.home, "--at")
     velocity = None if args.velocity is None else parse_pose(args.velocity, robot, np.ones(robot.n), "--velocity")

@@ -39,7 +39,7 @@ from robodyn_ros import create_dynamics
 from robodyn_ros.about import with_licence
 from robodyn_ros.cli.arm import add_arm, arm_source, read_arm
 from robodyn_ros.cli.console import write_file
-from robodyn_ros.cli.verb import ExitCode, add_gravity, add_parameters, gather, names, values_of
+from robodyn_ros.cli.verb import ExitCode, add_gravity, add_parameters, gather, names, only_with, values_of
 from robodyn_ros.control.export.controller_parameters import known_defaults
 from robodyn_ros.control.export.ros2_control import ExportedFiles, Maintainer, export_package, write_package
 from robodyn_ros.control.export.step_export import export_step
@@ -104,9 +104,9 @@ def run(args: Namespace) -> ExitCode:
         return _controller(args)
     folder, stem = _place(args.out, args.language)
     step = STEP in split_names(args.of)
-    for option, value in (("--params", args.params), ("-p", args.given), ("--controller", args.controller)):
-        if value and not step:
-            raise InputError(option, f"serves the control step alone: --of {STEP}", value)
+    only_with(args, step, f"with --of {STEP}, the control step, or --ros2-control", "params", "given", "controller")
+    only_with(args, args.language == "c", "with --language c", "real")
+    only_with(args, False, "with --ros2-control", "maintainer_name", "maintainer_email")
     (given,) = gather(args.params, args.given, ("controller",)).values()
     dynamics = create_dynamics(_plugin(args, given), read_arm(args, given), gravity=args.gravity)
     known = dynamics.quantities() if isinstance(dynamics, CompiledDynamics) else ()
@@ -129,13 +129,13 @@ def run(args: Namespace) -> ExitCode:
 
 def _controller(args: Namespace) -> ExitCode:
     """Write a controller of ros2_control, and print the next step."""
-    if args.language is not None or args.of != QUANTITIES or args.out != "." or args.real != "double":
-        raise InputError("--ros2-control", "stands for a whole package: leave --language, --of, --real and --out out")
+    only_with(args, False, "without --ros2-control, a whole package,", "language", "of", "out", "real")
     folder: Path = args.ros2_control
     user, package = Maintainer.of_user(), folder.resolve().name
     maintainer = Maintainer(args.maintainer_name or user.name, args.maintainer_email or user.email)
+    (given,) = gather(args.params, args.given, ("controller",)).values()
     key = _key(args, package, *maintainer)
-    texts = remembered_texts("package", key, lambda: _package(args, package, maintainer))
+    texts = remembered_texts("package", key, lambda: _package(args, given, package, maintainer))
     written, kept = write_package(folder, ExportedFiles(texts, set()))
     print(f"{folder}: {len(written)} files written")
     if kept:
@@ -144,9 +144,8 @@ def _controller(args: Namespace) -> ExitCode:
     return ExitCode.YES
 
 
-def _package(args: Namespace, package: str, maintainer: Maintainer) -> dict[str, str]:
+def _package(args: Namespace, given: LoadedParameters, package: str, maintainer: Maintainer) -> dict[str, str]:
     """The files of the package with the controller."""
-    (given,) = gather(args.params, args.given, ("controller",)).values()
     robot = read_arm(args, given)
     law = args.controller or given.get("controller", "computed_torque")
     known = loop_default_values(robot) | known_defaults(robot, given, law)

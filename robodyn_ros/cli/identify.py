@@ -40,7 +40,7 @@ from rich.text import Text
 from robodyn_ros import create_dynamics
 from robodyn_ros.cli.arm import add_arm, locked_joints, read_arm, whole_arm
 from robodyn_ros.cli.console import check_file, console, picked, print_json, progress_bar, simple_table, write_file
-from robodyn_ros.cli.verb import ExitCode, add_gravity, add_settings, names
+from robodyn_ros.cli.verb import ExitCode, add_gravity, add_settings, names, only_with
 from robodyn_ros.document.html import html
 from robodyn_ros.errors import InputError, need
 from robodyn_ros.identification import Identification, IdentificationSettings, identify
@@ -122,9 +122,8 @@ def _check_outputs(args: Namespace) -> None:
     """Check the outputs before the work, so that an error does not come after it."""
     check_file("--out", args.out)
     check_file("--report", args.report, ".html")
-    for option, path in (("--out", args.out), ("--report", args.report)):
-        if path is not None and args.payload_link is not None:
-            raise InputError(option, "is for the arm's numbers; --payload-link prints its result", path)
+    of_arm = ("out", "report", "validate", "stribeck", "armature")
+    only_with(args, args.payload_link is None, "for the arm's numbers, without --payload-link,", *of_arm)
     if args.report is not None:
         need("matplotlib", "the report needs matplotlib", "robodyn_ros[plot]")
 
@@ -158,11 +157,8 @@ def identify_payload(args: Namespace) -> ExitCode:
     """Estimate the payload of a link; the answer is no if its mass is not identified.
 
     Raises:
-        InputError: the link does not exist, or an option is given that is for the arm's numbers.
+        InputError: the link does not exist.
     """
-    for option in ("validate", "stribeck", "armature"):
-        if given := getattr(args, option):
-            raise InputError(f"--{option}", "is for the arm's numbers, not for a payload", given)
     robot = read_arm(args)
     robot.link(args.payload_link, "--payload-link")
     with _progress(args) as tell:

@@ -11,11 +11,11 @@ try:  # Ctrl-C may come while the command is still being imported
     import os
     import signal
     import traceback
-    from argparse import SUPPRESS, ArgumentParser, Namespace, RawDescriptionHelpFormatter
-    from collections.abc import Collection, Sequence
+    from argparse import SUPPRESS, Action, ArgumentParser, Namespace, RawDescriptionHelpFormatter
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from io import TextIOWrapper
     from types import FrameType
-    from typing import NoReturn
+    from typing import Any, NoReturn
 
     from robodyn_ros import __version__
     from robodyn_ros.cli.verb import ExitCode, Verb, VerbHelp, VerbParser
@@ -146,14 +146,20 @@ def _refuse_overwriting(args: Namespace) -> None:
     """
     values = {action: getattr(args, action.dest, action.default) for action in args.own._actions}
     given = {action: value for action, value in values.items() if value != action.default}
-    many = [value if isinstance(value, list) else [value] for key, value in given.items() if key.dest not in OUTPUTS]
-    inputs = [str(value) for part in many for value in part]
     for action, path in given.items():
-        if action.dest in OUTPUTS and os.path.exists(path):
-            if getattr(args, "urdf", None) and not os.path.exists(args.urdf):  # an arm's name
-                inputs.append(read_document(args.urdf).label)
-            if any(os.path.exists(one) and os.path.samefile(path, one) for one in inputs):
-                raise InputError(action.option_strings[0], f"{str(path)!r} is read here, and not overwritten", path)
+        is_there = action.dest in OUTPUTS and os.path.exists(path)
+        if is_there and any(os.path.samefile(path, one) for one in _inputs(given)):
+            raise InputError(action.option_strings[0], f"{str(path)!r} is read here, and not overwritten", path)
+
+
+def _inputs(given: Mapping[Action, Any]) -> Iterator[str]:
+    """The files that the values of arguments name, but for outputs."""
+    for action, value in given.items():
+        if action.dest not in OUTPUTS:
+            each = map(str, value if isinstance(value, list) else [value])
+            yield from filter(os.path.exists, each)
+        if action.dest == "urdf" and not os.path.exists(value):  # an arm's name
+            yield read_document(value).label
 
 
 def option_of(parser: ArgumentParser, given: Namespace, name: str) -> str:

@@ -47,7 +47,7 @@ from robodyn_ros.cli.console import (
     waiting,
 )
 from robodyn_ros.cli.processes import add_namespace, namespace_of, node_command
-from robodyn_ros.cli.verb import ExitCode, add_gravity
+from robodyn_ros.cli.verb import ExitCode, add_gravity, only_with
 from robodyn_ros.dynamics.parameters import Payload
 from robodyn_ros.errors import InputError, NotReadyError, need_ros
 from robodyn_ros.kinematics.so3 import quaternion
@@ -122,7 +122,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> ExitCode:
     """Plan, write, draw, send, show; the answer is no if there is no such motion."""
     _check_outputs(args)
-    namespace = namespace_of(args, args.send, "--send")
+    namespace = namespace_of(args, args.send, "with --send")
     problem = make_problem(args)
     plan = _solve(args, problem)
     _report(args, problem, plan)
@@ -152,6 +152,8 @@ def _check_outputs(args: Namespace) -> None:
     check_file("--out", args.out)
     if args.method == "time-scaling" and (args.cost not in (None, "time") or args.duration is not None):
         raise InputError("--method", "time-scaling seeks the shortest time; leave out --cost and --duration", args.cost)
+    only_with(args, args.obstacles, "with --obstacles", "margin")
+    only_with(args, args.method == METHODS[0], f"with --method {METHODS[0]}", "limit_margin", "time_limit")
     if args.send:
         need_ros()
     if args.view is not None:

@@ -29,9 +29,10 @@ from select import select
 from tempfile import TemporaryDirectory
 from typing import IO, Any, NoReturn
 
+from robodyn_ros.cli.verb import only_with
 from robodyn_ros.control.parameter_file import LoadedParameters, parameters_text, read_parameters
 from robodyn_ros.die_with_parent import dying_with_parent
-from robodyn_ros.errors import ConfigurationError, InputError, NotReadyError, RobodynError
+from robodyn_ros.errors import ConfigurationError, NotReadyError, RobodynError
 
 DOMAINS = range(1, 101)
 """Domains whose ports (7400 + 250 domain, and a few more) stay below the ephemeral ports of Linux (from 32768)."""
@@ -120,8 +121,7 @@ def namespace_of(args: Namespace, needed: bool, use: str) -> dict[str, str]:
     Raises:
         InputError: the option does nothing here.
     """
-    if args.namespace and not needed:
-        raise InputError("--namespace", f"is of use with {use} only", args.namespace)
+    only_with(args, needed, use, "namespace")
     return {"__ns": f"/{args.namespace.strip('/')}"} if args.namespace else {}
 
 

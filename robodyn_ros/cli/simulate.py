@@ -41,7 +41,7 @@ from robodyn_ros.cli.console import (
     progress_bar,
     simple_table,
 )
-from robodyn_ros.cli.verb import NODES, ExitCode, add_mismatch, add_parameters, check_used, gather_simulated
+from robodyn_ros.cli.verb import NODES, ExitCode, add_mismatch, add_parameters, check_used, gather_simulated, only_with
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import loop_default_values
 from robodyn_ros.control.motion.trajectory import Trajectory, read_trajectory
@@ -113,6 +113,7 @@ def run(args: Namespace) -> ExitCode:
 
 def _writer(args: Namespace) -> Callable[[Path, Trial, Robot], None] | None:
     """The function that writes the recording, if one is wanted; an error before the simulation if it cannot."""
+    only_with(args, args.out, "with --out", "format")
     if args.out is None:
         return None
     name = args.format or ENDINGS.get(args.out.suffix)

@@ -39,7 +39,7 @@ from robodyn_ros.cli.console import (
     print_json,
     progress_bar,
 )
-from robodyn_ros.cli.verb import ExitCode, add_parameters, check_names, gather
+from robodyn_ros.cli.verb import ExitCode, add_parameters, check_names, gather, only_with
 from robodyn_ros.errors import InputError, need
 from robodyn_ros.robot import reload_robot
 from robodyn_ros.simulation.sweeps.backends import Backend, Workers, cluster, in_process
@@ -91,8 +91,8 @@ def run(args: Namespace) -> ExitCode:
         InputError: the study, a parameter or an option is wrong.
     """
     check_study(args.study, "sweep")
-    if args.plot is not None and args.case is None:
-        raise InputError("--plot", "is of one case: name it by --case", args.plot)
+    only_with(args, args.case is not None, "with --case", "plot")
+    only_with(args, args.case is None, "without --case", "out", "resume", "workers", "scheduler", "no_report")
     check_picture(args.plot)
     given = gather(args.params, args.given)
     study = read_study(args.study, given, partial(chosen_arm, args=args))

@@ -28,7 +28,7 @@ from robodyn_ros import create_dynamics
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_file, console, make_file, picked, print_json
 from robodyn_ros.cli.processes import add_namespace, messages_of, namespace_of, reporting_node
-from robodyn_ros.cli.verb import ExitCode, add_gravity, add_parameters, gather, values_of
+from robodyn_ros.cli.verb import ExitCode, add_gravity, add_parameters, gather, only_with, values_of
 from robodyn_ros.control.motion.trajectory import read_trajectory, write_trajectory
 from robodyn_ros.errors import NotReadyError, RobodynError
 from robodyn_ros.identification.recording import read_recording
@@ -58,7 +58,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> ExitCode:
     """Record or read a motion and write it, or play one back."""
     robot, shown = read_arm(args), args.recording is None
-    namespace = namespace_of(args, shown or args.play is not None, "a running controller")
+    namespace = namespace_of(args, shown or args.play is not None, "with a running controller")
+    recorded = ("out", "recording", "controller", "gravity", "params", "given")
+    only_with(args, args.play is None, "without --play", *recorded)
+    only_with(args, shown, "without --recording", "controller")
+    only_with(args, args.play is not None, "with --play", "speed")
     if args.play is not None:
         return _play(args, robot, namespace)
     check_file("--out", args.out)

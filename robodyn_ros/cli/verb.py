@@ -198,6 +198,23 @@ def names(text: str, option: str = "", known: Iterable[str] = ()) -> list[str]:
     return found
 
 
+def only_with(args: Namespace, condition: object, use: str, *names: str) -> None:
+    """Refuse options that would have no effect.
+
+    Args:
+        args: of a verb.
+        condition: true if they have one.
+        use: what gives them one, for the message.
+        *names: of the options' values.
+
+    Raises:
+        InputError: one of them is given.
+    """
+    for action in () if condition else args.own._actions:
+        if action.dest in names and getattr(args, action.dest) != action.default:
+            raise InputError(action.option_strings[0], f"is of use {use} only", getattr(args, action.dest))
+
+
 NODES = ("simulator", "controller")
 """Nodes whose parameters a simulating verb takes."""
 

@@ -34,12 +34,11 @@ from typing import Any, NamedTuple
 from robodyn_ros.cli.arm import OWN_GAINS, POSES, add_arm, arm_of, arm_settings, arm_source, chooses_joints
 from robodyn_ros.cli.console import console
 from robodyn_ros.cli.processes import GroupProcess, ProcessGroup, add_namespace, isolated, namespace_of, start_arm
-from robodyn_ros.cli.verb import ExitCode, add_parameters, node_parameters
+from robodyn_ros.cli.verb import ExitCode, add_parameters, node_parameters, only_with
 from robodyn_ros.errors import ConfigurationError, InputError, need_ros, pip_install
 from robodyn_ros.files import find
 from robodyn_ros.plugins import find as find_plugin
 from robodyn_ros.robot.description import read_document
-from robodyn_ros.settings import NONE
 from robodyn_ros.view.browser import check_free
 from robodyn_ros.view.gate import EXPOSED, is_exposed
 
@@ -68,7 +67,7 @@ def run(args: Namespace) -> ExitCode:
     check_viewer()
     if args.attach:
         _check_attached(args)
-    namespace = namespace_of(args, args.attach, "--attach")
+    namespace = namespace_of(args, args.attach, "with --attach")
     arm = None if args.attach else _arm(args)
     check_free(args.host, args.port)
     with (
@@ -93,13 +92,8 @@ def _check_attached(args: Namespace) -> None:
     """Check that no argument is given that an arm which runs already cannot take."""
     if args.urdf != OWN:
         raise InputError("--attach", "takes the arm from the topic robot_description; leave the URDF out", args.urdf)
-    of_arm = {"--joints": args.joints, "--lock": args.locked, "--root": args.root, "--tip": args.tip}
-    of_nodes = {"--params": args.params, "-p": args.given, "--controller": args.controller, "--dynamics": args.dynamics}
-    given = of_arm | of_nodes | {"--accept": args.accept != NONE}
-    vain = ", ".join(option for option, value in given.items() if value)
-    if vain:
-        text = f"shows an arm that runs already, with its parameters; leave out {vain}"
-        raise InputError("--attach", text, vain)
+    parameters = ("joints", "locked", "root", "tip", "params", "given", "controller", "dynamics", "accept")
+    only_with(args, False, "without --attach, which shows an arm with its parameters,", *parameters)
 
 
 class _Arm(NamedTuple):

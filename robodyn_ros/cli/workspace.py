@@ -34,7 +34,7 @@ import numpy as np
 from robodyn_ros import create_dynamics
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_file, check_picture, make_file, print_json
-from robodyn_ros.cli.verb import ExitCode, names
+from robodyn_ros.cli.verb import ExitCode, names, only_with
 from robodyn_ros.dynamics.holding import holding_map
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics
@@ -114,6 +114,7 @@ def _check(args: Namespace) -> None:
     """Check the arguments, and draw a picture if no file is named."""
     if args.plot is None and args.out is None:
         args.plot = Path("workspace.png")
+    only_with(args, args.plot, "with --plot", "slice")
     if args.out is not None and args.out.suffix != ".ply":
         raise InputError("--out", f"must end in .ply (a picture: --plot), not {args.out.suffix!r}", args.out)
     check_file("--out", args.out)

@@ -36,7 +36,7 @@ from robodyn_ros.cli.bench import computer
 from robodyn_ros.cli.bench.computer import Allowance, Timing
 from robodyn_ros.cli.bench.dynamics import BATCH, OTHERS, measure
 from robodyn_ros.cli.console import console, print_json, simple_table, waiting
-from robodyn_ros.cli.verb import ExitCode
+from robodyn_ros.cli.verb import ExitCode, only_with
 from robodyn_ros.control.laws.gains import JointGains
 from robodyn_ros.engine.casadi import need_casadi
 from robodyn_ros.errors import InputError
@@ -72,6 +72,8 @@ def run(args: Namespace) -> ExitCode:
     Raises:
         InputError: the arm is missing, or an option is out of range.
     """
+    only_with(args, args.computer, "with --computer", "rate", "seconds")
+    only_with(args, not args.computer, "without --computer", "dynamics", "rounds")
     if args.computer:
         return judge_computer(args)
     if args.urdf is None:
