@@ -185,7 +185,7 @@ def test_check_writes_the_repaired_urdf(tmp_path: Path, capsys: pytest.CaptureFi
     assert "<!-- kept -->" in out.read_text(encoding="utf-8")
     assert load_robot(out).findings == ()
     assert main(["check", str(wrong), "--repair", str(wrong)]) == 2
-    assert "which is not overwritten" in capsys.readouterr().err
+    assert "is read here, and not overwritten" in capsys.readouterr().err
 
 
 def test_check_names_the_remedy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

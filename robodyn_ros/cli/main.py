@@ -231,7 +231,6 @@ def command_parser(wanted: Collection[str] = VERBS) -> ArgumentParser:
         if name in wanted:
             verb.module.add_arguments(own)
             own.order()
-        own.set_defaults(own=own)
     return parser
 
 

@@ -143,6 +143,7 @@ class VerbParser(ArgumentParser):
 
     def __init__(self, *args: Any, **how: Any) -> None:
         super().__init__(*args, **{"allow_abbrev": False, **how})
+        self.set_defaults(own=self)
         self._negative_number_matcher = re.compile(r"-\.?\d")
 
     def order(self) -> None:
