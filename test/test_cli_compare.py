@@ -275,6 +275,15 @@ def test_gains_come_from_a_parameter_file(tmp_path, command):
     np.testing.assert_allclose(figure(found, "step", "pd", "lasting_error")[0], 9.81 / 900.0, rtol=1e-3)
 
 
+def test_the_gains_that_are_told_are_those_in_force(command):
+    pd = ("compare", PRR, "--controller", "pd", "--integral-rate", "1")
+    assert "prr: an arm like its model; ω = 12 rad/s, ζ = 1, ρ = 1 1/s\n" in command.out(*pd)
+    one = "gains.elevator.natural_frequency:=9.5"
+    assert "; gains that differ by joint\n" in command.out(*pd, "-p", one)
+    all_of_them = [word for name in ("elevator", "shoulder", "wrist") for word in ("-p", one.replace("elevator", name))]
+    assert "; ω = 9.5 rad/s, ζ = 1, ρ = 1 1/s\n" in command.out(*pd, *all_of_them)
+
+
 def test_a_payload_of_the_model_is_none_of_the_arm(command):
     """The arm was called one like its model, and the error one of its masses."""
     known = ["-p", "payload.mass:=0.8"]

@@ -18,7 +18,7 @@ Examples:
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -86,7 +86,7 @@ def run(args: Namespace) -> ExitCode:
     if args.json:
         _print(comparison)
     else:
-        _show(args, comparison)
+        _show(args, comparison, parameters or {})
     return ExitCode.NO if comparison.failures else ExitCode.YES
 
 
@@ -112,19 +112,26 @@ def _arm_and_parameters(args: Namespace) -> tuple[Robot, Mismatch, dict[str, Any
     return robot, mismatch, given
 
 
-def _show(args: Namespace, comparison: LawComparison) -> None:
+def _show(args: Namespace, comparison: LawComparison, parameters: Mapping[str, Any]) -> None:
     out = console()
     for name, why in comparison.failures.items():
         out.print(f"{name}: {why}", style="bold red", soft_wrap=True)
-    gains = f"ω = {args.natural_frequency:g} rad/s, ζ = {args.damping_ratio:g}"
-    gains += f", ρ = {args.integral_rate:g} 1/s" if args.integral_rate > 0.0 else ""
-    out.print(Text(f"{comparison.robot.name}: {comparison.arm}; {gains}", "bold"))
+    joints = comparison.robot.joint_names
+    gains = {tuple(parameters.get(f"gains.{joint}.{name}", getattr(args, name)) for name in GAINS) for joint in joints}
+    out.print(Text(f"{comparison.robot.name}: {comparison.arm}; {_gains(*gains)}", "bold"))
     for motion, runs in zip(comparison.motions, comparison.runs, strict=True):
         out.print(Text(f"\n{motion.name.capitalize()}, {motion.duration:.1f} s", "bold"))
         out.print(table(motion, runs, comparison.robot))
     out.print(Text(comparison.verdict(), "bold red" if comparison.failures else "bold green"))
     if args.plot is not None and comparison.runs[0]:
         out.print(f"Written: {args.plot}", soft_wrap=True)
+
+
+def _gains(numbers: Sequence[float], *others: Sequence[float]) -> str:
+    frequency, damping, rate = numbers
+    if others:
+        return "gains that differ by joint"
+    return f"ω = {frequency:g} rad/s, ζ = {damping:g}" + (f", ρ = {rate:g} 1/s" if rate > 0.0 else "")
 
 
 def _print(comparison: LawComparison) -> None:
