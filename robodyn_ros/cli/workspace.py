@@ -59,6 +59,12 @@ AXES = "xyz"
 SAMPLES = 500_000
 """Default number of positions that are sampled."""
 
+MOST_SAMPLES = 10**9
+"""Greatest number of positions; they have to fit into the memory."""
+
+MOST_CELLS = 1e7
+"""Greatest number of cells in a plane: a picture of more takes gigabytes."""
+
 PER_CELL = 12.0
 """Samples for each cell of the box around the workspace, unless the cells are given."""
 
@@ -94,8 +100,11 @@ def run(args: Namespace) -> ExitCode:
     link = robot.link(args.tool or tip(robot), "--tool").name
     of = "payload" if args.payload is not None else args.of
     kinematics = Kinematics(robot)
-    if args.cell is None:
-        args.cell = _cell(kinematics.pose(link, random_positions(robot, SCOUTS))[:, :3, 3], args.samples)
+    places = kinematics.pose(link, random_positions(robot, SCOUTS))[:, :3, 3]
+    args.cell = args.cell or _cell(places, args.samples)
+    across, along = (extent / args.cell + 1.0 for extent in sorted(np.ptp(places, axis=0).tolist())[1:])
+    if across * along > MOST_CELLS:
+        raise InputError("--cell", f"{args.cell:g} m makes more than {MOST_CELLS:g} cells in a plane", args.cell)
     found = _payloads(kinematics, link, args) if of == "payload" else _manipulabilities(kinematics, link, args)
     size = len(found.values)
     figures: dict[str, Any] = {"robot": robot.name, "link": link, "of": of, "cell": args.cell, "cells": size}
@@ -120,8 +129,8 @@ def _check(args: Namespace) -> None:
     check_file("--out", args.out)
     check_picture(args.plot)
     names(args.of, "--of", OF)
-    if args.samples < 1:
-        raise InputError("--samples", f"must be 1 or more, not {args.samples}", args.samples)
+    if not 1 <= args.samples <= MOST_SAMPLES:
+        raise InputError("--samples", f"must be from 1 to {MOST_SAMPLES}, not {args.samples}", args.samples)
     for option, length in (("--cell", args.cell), ("--slice", args.slice)):
         if length is not None and not 0.0 < length < np.inf:
             raise InputError(option, f"must be a length above 0 m, not {length:g}", length)
