@@ -49,7 +49,10 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("robodyn export arm.urdf --dynamics ", set(available("dynamics"))),
         ("robodyn plugins dyn", {"dynamics"}),
         (f"robodyn derive {URDF}/pr", {f"{URDF}/pr.urdf", f"{URDF}/prr.urdf"}),
-        (f"robodyn derive arm.urdf --out {URDF}/prr", {f"{URDF}/prr.urdf"}),
+        *(
+            (f"robodyn {line} {URDF}/prr", {f"{URDF}/prr.urdf"})
+            for line in ("derive a --out", "contact a", "identify a b", "identify a --validate")
+        ),
     ],
 )
 def test_bash(script: Path, words: str, offered: set[str]) -> None:

@@ -32,7 +32,7 @@ from robodyn_ros.plugins import available
 
 SHELLS = ("bash", "zsh", "fish", "tcsh")
 
-FILE_METAVARS = {"FILE", "PATH"}
+FILE_METAVARS = {"FILE", "PATH", "RECORDING"}
 """Names of option arguments that are files."""
 
 
