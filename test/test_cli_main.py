@@ -287,6 +287,12 @@ def test_a_table_never_breaks_a_name(no_wrap, capsys):
     assert max(map(len, out.splitlines())) > WIDTH
 
 
+@pytest.mark.parametrize(("columns", "width"), [("0", WIDTH), ("40", 40), ("many", WIDTH), ("200", 100)])
+def test_the_width_is_that_of_columns_if_it_is_one(columns, width, monkeypatch):
+    monkeypatch.setenv("COLUMNS", columns)
+    assert console().width == width
+
+
 @pytest.mark.parametrize("columns", [60, 80, 100])
 def test_a_table_that_is_too_wide_is_printed_in_parts(columns, monkeypatch, capsys):
     """Each part names its rows, and no name or number is broken; what fits is one table."""

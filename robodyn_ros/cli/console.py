@@ -117,7 +117,7 @@ def console(stderr: bool = False) -> Console:
     # Names from a file may have brackets or colons: they are never markup.
     made = _Console(stderr=stderr, highlight=False, soft_wrap=False, markup=False, emoji=False)
     told = made.is_terminal or os.environ.get("COLUMNS", "").isdigit()
-    made.width = min(made.width, GREATEST_WIDTH) if told else WIDTH
+    made.width = (told and min(made.width, GREATEST_WIDTH)) or WIDTH  # a width of 0 says nothing
     return made
 
 

@@ -301,8 +301,8 @@ class Problem:
         if not self.longest > 0.0:
             raise InputError("longest", f"must be above 0 s, not {self.longest!r}", self.longest)
         for name in ("margin", "limit_margin"):
-            if not getattr(self, name) >= 0.0:
-                raise InputError(name, f"must not be below 0, but is {getattr(self, name)!r}", getattr(self, name))
+            if not 0.0 <= getattr(self, name) < np.inf:
+                raise InputError(name, f"must be finite, and not below 0: {getattr(self, name)!r}", getattr(self, name))
 
     @property
     def joints(self) -> tuple[str, ...]:
