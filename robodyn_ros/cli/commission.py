@@ -68,7 +68,7 @@ def run(args: Namespace) -> ExitCode:
             raise KeyboardInterrupt
     if "verdict" not in outcome:
         raise NotReadyError("the commissioner was ended from outside")
-    console().print(f"\n{outcome['verdict']}\nReport: {args.report}")
+    console().print(f"\n{outcome['verdict']}\nReport: {args.report}", soft_wrap=True)
     if interrupted:
         return ExitCode.INTERRUPTED
     return ExitCode.YES if outcome["good"] else ExitCode.NO

@@ -33,9 +33,8 @@ from robodyn_ros.cli.verb import ExitCode, add_mismatch, add_parameters, check_u
 from robodyn_ros.control.loop_settings import loop_default_values
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.document.text import digits, quantity
-from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Joint, Robot
-from robodyn_ros.simulation.comparison import FASTEST, LAWS, ComparedMotion, ComparedRun, LawComparison, compare
+from robodyn_ros.simulation.comparison import LAWS, ComparedMotion, ComparedRun, LawComparison, compare
 from robodyn_ros.simulation.plant.mismatch import Mismatch
 
 COLUMNS = {
@@ -76,8 +75,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> ExitCode:
     """Have each law do each motion, and report which law follows best; the answer is no if one failed."""
     check_picture(args.plot)
-    if not 0.0 < args.rate <= FASTEST:
-        raise InputError("--rate", f"must be above 0 and at most {FASTEST:g}, not {args.rate:g}", args.rate)
     robot, mismatch, parameters = _arm_and_parameters(args)
     numbers = picked(args, *GAINS, "rate")
     comparison = compare(robot, names(args.controller), **numbers, mismatch=mismatch, parameters=parameters)

@@ -43,7 +43,7 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.robot.configuration import random_positions
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import tip
-from robodyn_ros.view.workspace_map import draw_map, draw_views, write_ply
+from robodyn_ros.view.workspace_map import AXES, draw_map, draw_views, write_ply
 
 OF = ("manipulability", "payload")
 """Values that a map can show."""
@@ -53,8 +53,6 @@ LABELS = {"manipulability": "manipulability of the position", "payload": "greate
 
 UNITS = {"manipulability": "", "payload": " kg"}
 """Units of the figures that are printed; that of manipulability depends on the number of directions."""
-
-AXES = "xyz"
 
 SAMPLES = 500_000
 """Default number of positions that are sampled."""

@@ -71,7 +71,7 @@ TITLE = b"<title>Viser</title>"
 
 EXPOSED = (
     "other machines reach the viewer: anyone with its address and token sees and moves the arm, and nothing is "
-    "encrypted; `ssh -L 8080:localhost:8080` lets in one other machine, and encrypts"
+    "encrypted; `ssh -L PORT:localhost:PORT` lets in one other machine, and encrypts"
 )
 """The warning for a server that listens at more than this machine."""
 

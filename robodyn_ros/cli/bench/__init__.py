@@ -52,7 +52,7 @@ ROUNDS = 30
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
-    add_arm(parser, nargs="?", help="the arm: a URDF, or a .xacro file with its arguments as name:=value")
+    add_arm(parser, nargs="?")
     text = (
         "measure this computer instead: period jitter, latency and lost messages of a control loop, and the safe gains"
     )

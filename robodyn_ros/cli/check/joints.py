@@ -186,7 +186,7 @@ def loads(dynamics: Dynamics, poses: Mapping[str, Array]) -> Loads:
 
 
 def named_pose(text: str, robot: Robot) -> tuple[str, Array]:
-    """Name and positions (n,) of ``name=pose`` or ``pose``, with the pose as :func:`.motion.parse_pose` takes it.
+    """Name and positions (n,) of ``name=pose`` or ``pose``, with the pose as :func:`.arm.parse_pose` takes it.
 
     Raises:
         InputError: the text has another form.
