@@ -50,7 +50,7 @@ def test_blocks_are_of_one_length() -> None:
     assert_allclose(block_maxima(t, t[:, None])[:, 0], np.arange(1, 11) * BLOCK, atol=0.011)
     with pytest.raises(InputError, match="lasts"):
         block_maxima(t[:100], t[:100, None])
-    for hours, chance in ((0.0, 0.1), (1.0, 0.0), (1.0, 1.0)):
+    for hours, chance in ((0.0, 0.1), (np.inf, 0.1), (1.0, 0.0), (1.0, 1.0)):
         with pytest.raises(InputError, match="chance"):
             propose_thresholds(t, np.zeros((len(t), 11)), hours, chance)
 

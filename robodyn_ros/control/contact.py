@@ -233,10 +233,11 @@ def propose_thresholds(t: Array, found: Array, hours: float = 1.0, chance: float
         chance: probability of a false alarm within these hours.
 
     Raises:
-        InputError: the time is too short, or hours or chance are not above 0.
+        InputError: the time is too short, or hours or chance are out of range.
     """
-    if not (hours > 0.0 and 0.0 < chance < 1.0):
-        raise InputError("hours, chance", f"must be above 0, and a chance below 1, not {hours!r}, {chance!r}", hours)
+    if not (0.0 < hours < np.inf and 0.0 < chance < 1.0):
+        said = f"must be finite and above 0, and a chance below 1, not {hours!r}, {chance!r}"
+        raise InputError("hours, chance", said, hours)
     efforts, wrench = np.abs(found[:, :-8]), found[:, -8:-2]
     strengths = np.column_stack([np.linalg.norm(part, axis=1) for part in (wrench[:, :3], wrench[:, 3:])])
     maxima = block_maxima(t, np.column_stack((efforts, strengths)))
