@@ -108,6 +108,8 @@ MISTAKES = {
     "help simulat": "is it 'simulate'?",
     "identfy a.csv": "there is no verb 'identfy' (is it 'identify'?)",
     "identify PRR none.csv --payload-link hnd": "error: --payload-link: 'hnd' is not in the robot",
+    "identify PRR a.csv --joint-states left/joint_states": "--joint-states: is of use with a bag only",
+    "identify PRR a.csv --validate b.csv --times received": "--times: is of use with a bag only",
     "plan PRR": "--to",
     "plan PRR --to NOWHERE": "NOWHERE",
     "plan PRR --to PICK --to-tool 1,0,1": "--to, --to-tool: give one of the two",

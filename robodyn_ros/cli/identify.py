@@ -122,6 +122,8 @@ def _check_outputs(args: Namespace) -> None:
     """Check the outputs before the work, so that an error does not come after it."""
     check_file("--out", args.out)
     check_file("--report", args.report, ".html")
+    has_bag = any(Path(path).suffix != ".csv" for path in (*args.recordings, *args.validate))
+    only_with(args, has_bag, "with a bag", "states", "commands", "command_joints", "times")
     of_arm = ("out", "report", "validate", "stribeck", "armature")
     only_with(args, args.payload_link is None, "for the arm's numbers, without --payload-link,", *of_arm)
     if args.report is not None:
