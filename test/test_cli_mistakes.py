@@ -5,11 +5,13 @@
 
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from robodyn_ros.cli.main import VERBS
+from robodyn_ros.errors import pip_install
 
 PRR = str(Path(__file__).parents[1] / "urdf" / "prr.urdf")
 
@@ -275,3 +277,12 @@ def test_a_file_that_is_read_is_not_overwritten(line, tmp_path, monkeypatch, com
     *_, option, name = line.split()
     assert command.error(*line.split()) == f"error: {option}: '{Path(name)}' is read here, and not overwritten\n"
     assert Path(name).read_text() == Path(name).name
+
+
+@pytest.mark.parametrize("line", ["plan PRR --to PICK --view 0", "view PRR --port 0", "demo --view 0"])
+def test_a_missing_viewer_is_said_before_the_work(line, monkeypatch, command):
+    monkeypatch.setitem(sys.modules, "viser", None)
+    monkeypatch.setattr(subprocess, "Popen", None)
+    monkeypatch.setattr("robodyn_ros.cli.plan._solve", None)
+    said = f"error: the viewer needs viser: {pip_install('robodyn_ros[viewer]')}\n"
+    assert command.error(*line.replace("PRR", PRR).split()) == said

@@ -147,7 +147,7 @@ def _refuse_overwriting(args: Namespace) -> None:
     values = {action: getattr(args, action.dest, action.default) for action in args.own._actions}
     given = {action: value for action, value in values.items() if value != action.default}
     for action, path in given.items():
-        is_there = action.dest in OUTPUTS and os.path.exists(path)
+        is_there = action.dest in OUTPUTS and os.path.isfile(path)
         if is_there and any(os.path.samefile(path, one) for one in _inputs(given)):
             raise InputError(action.option_strings[0], f"{str(path)!r} is read here, and not overwritten", path)
 
@@ -157,7 +157,7 @@ def _inputs(given: Mapping[Action, Any]) -> Iterator[str]:
     for action, value in given.items():
         if action.dest not in OUTPUTS:
             each = map(str, value if isinstance(value, list) else [value])
-            yield from filter(os.path.exists, each)
+            yield from filter(os.path.isfile, each)
         if action.dest == "urdf" and not os.path.exists(value):  # an arm's name
             yield read_document(value).label
 

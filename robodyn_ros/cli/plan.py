@@ -301,7 +301,7 @@ def view(plan: Plan, problem: Problem, port: int) -> None:
         port: to listen at.
 
     Raises:
-        ConfigurationError: viser is not installed, or the port is in use.
+        ConfigurationError: the port is in use.
     """
     browser, trajectory = Browser(problem.dynamics.robot, HOST, port), plan.to_trajectory()
     _show_obstacles(browser, problem)

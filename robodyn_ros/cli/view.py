@@ -26,7 +26,6 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -35,7 +34,7 @@ from robodyn_ros.cli.arm import OWN_GAINS, POSES, add_arm, arm_of, arm_settings,
 from robodyn_ros.cli.console import console
 from robodyn_ros.cli.processes import GroupProcess, ProcessGroup, add_namespace, isolated, namespace_of, start_arm
 from robodyn_ros.cli.verb import ExitCode, add_parameters, node_parameters, only_with
-from robodyn_ros.errors import ConfigurationError, InputError, need_ros, pip_install
+from robodyn_ros.errors import InputError, need_ros
 from robodyn_ros.files import find
 from robodyn_ros.plugins import find as find_plugin
 from robodyn_ros.robot.description import read_document
@@ -64,7 +63,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> ExitCode:
     """Start the nodes, and show the arm until Ctrl-C."""
-    check_viewer()
+    need_ros()
     if args.attach:
         _check_attached(args)
     namespace = namespace_of(args, args.attach, "with --attach")
@@ -142,14 +141,3 @@ def url(group: ProcessGroup, viewer: GroupProcess) -> str:
             return line
         print(f"warning: {line}", file=sys.stderr)
     raise viewer.failure("ended before it showed the arm")
-
-
-def check_viewer() -> None:
-    """Check that ROS 2 and the viewer's dependency are installed.
-
-    Raises:
-        ConfigurationError: one is not; the message says how to install it.
-    """
-    need_ros()
-    if find_spec("viser") is None:
-        raise ConfigurationError(f"the viewer needs viser: {pip_install('robodyn_ros[viewer]')}")

@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Callable, Iterable
 from contextlib import redirect_stdout
+from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
 from time import monotonic
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.errors import ConfigurationError, need
+from robodyn_ros.errors import ConfigurationError, pip_install
 from robodyn_ros.kinematics import se3
 from robodyn_ros.kinematics.so3 import quaternion
 from robodyn_ros.robot import Robot
@@ -198,8 +199,9 @@ class Browser:
             ConfigurationError: viser is not installed or not the right one, or the port is taken.
             RobodynError: there is no such link, or the URDF's shapes cannot be read.
         """
-        viser = need("viser", "the viewer needs viser", "robodyn_ros[viewer]")
         check_free(host, port)
+        import viser
+
         self.overlay = Overlay(robot, tip)
         gate = Gate(host, port or PORT, title or robot.name)
         with gate.installed(), redirect_stdout(StringIO()):  # it would print a banner, verbose or not
@@ -324,10 +326,12 @@ def check_free(host: str, port: int) -> None:
     """Check that a port is free, because viser would silently take another one; of 0, that the address can be used.
 
     Raises:
-        ConfigurationError: the port is taken, or the address is not this machine's.
+        ConfigurationError: viser is not installed, the port is taken, or the address is not this machine's.
     """
     import socket
 
+    if find_spec("viser") is None:
+        raise ConfigurationError(f"the viewer needs viser: {pip_install('robodyn_ros[viewer]')}")
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -54,7 +54,7 @@ from robodyn_ros.cli.demo.figures import (
 )
 from robodyn_ros.cli.processes import ProcessGroup, isolated, start_arm
 from robodyn_ros.cli.verb import ExitCode, GivenParameters, add_parameters, names, node_parameters
-from robodyn_ros.cli.view import check_viewer, url
+from robodyn_ros.cli.view import url
 from robodyn_ros.control.motion.trajectory import RunRecord, Trajectory
 from robodyn_ros.document.text import quantity
 from robodyn_ros.errors import need_ros
@@ -103,7 +103,6 @@ def run(args: Namespace) -> ExitCode:
     check_picture(args.plot)
     need_ros()
     if args.view is not None:
-        check_viewer()
         check_free("127.0.0.1", args.view)
     robot, motion = load_robot(find(OWN_ARM)), tour(args.speed)
     given = node_parameters(args, robot)
