@@ -6,6 +6,7 @@
 import json
 import socket
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -47,6 +48,18 @@ def test_time_scaling_as_json(command):
     found = command.json("plan", PRR, "--to", "PICK", "--via", "0.12,-0.9,0", "--method", "time-scaling")
     assert found["solved"] and found["method"] == "time-scaling"
     assert max(row["effort_ratio"] for row in found["joints"].values()) == pytest.approx(0.9, rel=1e-2)
+
+
+def test_json_alone_is_on_stdout_while_a_plan_is_shown(monkeypatch, capsys):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    page = SimpleNamespace(url="http://here", overlay=SimpleNamespace(forget=interrupted), stop=lambda: None)
+    monkeypatch.setattr("robodyn_ros.cli.plan.Browser", lambda *_: page)
+    monkeypatch.setattr("robodyn_ros.cli.plan.check_free", lambda *_: None)
+    assert main(["plan", PRR, "--to", "PICK", "--method", "time-scaling", "--json", "--view", "0"]) == 130
+    out, err = capsys.readouterr()
+    assert json.loads(out)["solved"] and "http://here" in err
 
 
 def test_the_tool_somewhere_with_a_payload(command):

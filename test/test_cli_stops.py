@@ -161,6 +161,7 @@ def test_a_verb_of_studies_says_that_an_arm_is_none(verb, arm, command):
 
 def test_a_verb_of_arms_says_that_a_study_is_none(study, command):
     assert "a study is run by robodyn sweep study.yaml" in command.error("simulate", "study.yaml")
+    assert "study: cannot be read: No such file or directory (is it 'study.yaml'?)" in command.error("sweep", "study")
 
 
 def test_the_mismatch_has_one_name_as_an_option_and_as_a_parameter(command):

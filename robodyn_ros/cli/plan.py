@@ -305,7 +305,7 @@ def view(plan: Plan, problem: Problem, port: int) -> None:
     """
     browser, trajectory = Browser(problem.dynamics.robot, HOST, port), plan.to_trajectory()
     _show_obstacles(browser, problem)
-    console().print(f"{browser.url}  (Ctrl-C ends)", soft_wrap=True)
+    console(stderr=True).print(f"{browser.url}  (Ctrl-C ends)", soft_wrap=True)
     try:
         while True:
             browser.overlay.forget()

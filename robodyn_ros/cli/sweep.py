@@ -41,6 +41,7 @@ from robodyn_ros.cli.console import (
 )
 from robodyn_ros.cli.verb import ExitCode, add_parameters, check_names, gather, only_with
 from robodyn_ros.errors import InputError, need
+from robodyn_ros.files import similar
 from robodyn_ros.robot import reload_robot
 from robodyn_ros.simulation.sweeps.backends import Backend, Workers, cluster, in_process
 from robodyn_ros.simulation.sweeps.report import report, write_report
@@ -116,7 +117,8 @@ def check_study(path: Path, verb: str) -> None:
         start = path.read_bytes()[:1000].lstrip() if path.is_file() else b""
     except OSError:  # the reader of the study reports it
         return
-    if start.startswith(b"<") or (not path.exists() and path.suffix in ("", ".urdf", ".xacro")):
+    seems_arm = path.suffix in ("", ".urdf", ".xacro") and not path.exists() and not similar(path)
+    if start.startswith(b"<") or seems_arm:
         problem = f"{verb} takes a study, not an arm: a YAML file with `arm: {path}` and the inputs that vary"
         raise InputError(
             "study", f"{problem}; docs/how-to/sweep.md has an example. For one run: robodyn simulate {path}", path
