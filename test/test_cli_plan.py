@@ -54,7 +54,8 @@ def test_json_alone_is_on_stdout_while_a_plan_is_shown(monkeypatch, capsys):
     def interrupted():
         raise KeyboardInterrupt
 
-    page = SimpleNamespace(url="http://here", overlay=SimpleNamespace(forget=interrupted), stop=lambda: None)
+    page = SimpleNamespace(url="http://here", server=SimpleNamespace(scene=None), stop=lambda: None)
+    page.overlay = SimpleNamespace(forget=interrupted)
     monkeypatch.setattr("robodyn_ros.cli.plan.Browser", lambda *_: page)
     monkeypatch.setattr("robodyn_ros.cli.plan.check_free", lambda *_: None)
     assert main(["plan", PRR, "--to", "PICK", "--method", "time-scaling", "--json", "--view", "0"]) == 130
