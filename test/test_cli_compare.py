@@ -279,7 +279,9 @@ def test_the_gains_that_are_told_are_those_in_force(command):
     pd = ("compare", PRR, "--controller", "pd", "--integral-rate", "1")
     assert "prr: an arm like its model; ω = 12 rad/s, ζ = 1, ρ = 1 1/s\n" in command.out(*pd)
     one = "gains.elevator.natural_frequency:=9.5"
-    assert "; gains that differ by joint\n" in command.out(*pd, "-p", one)
+    assert "; gains of the parameters\n" in command.out(*pd, "-p", one)
+    stiff = [word for name in ("elevator", "shoulder", "wrist") for word in ("-p", f"gains.{name}.stiffness:=50")]
+    assert "; gains of the parameters\n" in command.out(*pd, *stiff)
     all_of_them = [word for name in ("elevator", "shoulder", "wrist") for word in ("-p", one.replace("elevator", name))]
     assert "; ω = 9.5 rad/s, ζ = 1, ρ = 1 1/s\n" in command.out(*pd, *all_of_them)
 

@@ -113,8 +113,9 @@ def _show(args: Namespace, comparison: LawComparison, parameters: Mapping[str, A
     out = console()
     for name, why in comparison.failures.items():
         out.print(f"{name}: {why}", style="bold red", soft_wrap=True)
-    joints = comparison.robot.joint_names
-    gains = {tuple(parameters.get(f"gains.{joint}.{name}", getattr(args, name)) for name in GAINS) for joint in joints}
+    joints, numbers = comparison.robot.joint_names, (*GAINS, "stiffness", "damping")
+    given = vars(args) | dict.fromkeys(numbers[len(GAINS) :], 0.0)
+    gains = {tuple(parameters.get(f"gains.{joint}.{name}", given[name]) for name in numbers) for joint in joints}
     out.print(Text(f"{comparison.robot.name}: {comparison.arm}; {_gains(*gains)}", "bold"))
     for motion, runs in zip(comparison.motions, comparison.runs, strict=True):
         out.print(Text(f"\n{motion.name.capitalize()}, {motion.duration:.1f} s", "bold"))
@@ -125,9 +126,9 @@ def _show(args: Namespace, comparison: LawComparison, parameters: Mapping[str, A
 
 
 def _gains(numbers: Sequence[float], *others: Sequence[float]) -> str:
-    frequency, damping, rate = numbers
-    if others:
-        return "gains that differ by joint"
+    frequency, damping, rate, *direct = numbers
+    if others or any(direct):
+        return "gains of the parameters"
     return f"ω = {frequency:g} rad/s, ζ = {damping:g}" + (f", ρ = {rate:g} 1/s" if rate > 0.0 else "")
 
 
