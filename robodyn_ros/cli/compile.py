@@ -29,7 +29,7 @@ import numpy as np
 
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import console, print_json, progress_bar, simple_table
-from robodyn_ros.cli.verb import ExitCode, names
+from robodyn_ros.cli.verb import ExitCode, names, only_with
 from robodyn_ros.control.compiled_step import CompiledStep
 from robodyn_ros.control.core_library import start_core
 from robodyn_ros.control.core_settings import make_step, start_model
@@ -135,6 +135,9 @@ def run(args: Namespace) -> ExitCode:
     plugins = [(name, _plugin(name, robot)) for name in names(args.dynamics, "--dynamics", available("dynamics"))]
     if args.of != "all":
         names(args.of, "--of", (*(name for _, plugin in plugins for name in plugin.quantities()), *GROUPS, *OTHERS))
+    chosen = set(split_names(args.of)) & {"all", STEP, TOOL, CONTACT}
+    only_with(args, chosen & {"all", STEP}, f"with --of {STEP}", "controller")
+    only_with(args, chosen - {STEP}, f"with --of {TOOL} or {CONTACT}", "tool")
     jobs = find_jobs(
         robot, plugins, args.of, args.batch, tools, names(args.controller, "--controller", available("controllers"))
     )

@@ -106,6 +106,7 @@ def run(args: Namespace) -> ExitCode:
     step = STEP in split_names(args.of)
     only_with(args, step, f"with --of {STEP}, the control step, or --ros2-control", "params", "given", "controller")
     only_with(args, args.language == "c", "with --language c", "real")
+    only_with(args, args.language != "latex", "with --language c or python", "dynamics")
     only_with(args, False, "with --ros2-control", "maintainer_name", "maintainer_email")
     (given,) = gather(args.params, args.given, ("controller",)).values()
     dynamics = create_dynamics(_plugin(args, given), read_arm(args, given), gravity=args.gravity)

@@ -152,6 +152,7 @@ def _check_outputs(args: Namespace) -> None:
     check_file("--out", args.out)
     if args.method == "time-scaling" and (args.cost not in (None, "time") or args.duration is not None):
         raise InputError("--method", "time-scaling seeks the shortest time; leave out --cost and --duration", args.cost)
+    only_with(args, args.to_tool or args.payload, "with --to-tool or --payload", "tool")
     only_with(args, args.obstacles, "with --obstacles", "margin")
     only_with(args, args.method == METHODS[0], f"with --method {METHODS[0]}", "limit_margin", "time_limit")
     if args.send:

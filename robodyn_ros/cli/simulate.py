@@ -140,6 +140,8 @@ def _simulate(args: Namespace, robot: Robot, given: dict[str, LoadedParameters])
         loop, unused_by_loop = make_loop(controller | {"controller": args.controller}, robot)
         unused = (unused - set(controller)) | (unused_by_loop - set(simulator)) | (unused & unused_by_loop)
         _start(loop, hardware, trajectory)
+    else:
+        unused |= set(controller) - set(simulator) - set(controller.places) - {"controller"}
     places = simulator.located_names() | controller.located_names()
     check_used(unused, {*default_values(robot), *loop_default_values(robot)}, args.given, places)
     begun = perf_counter()

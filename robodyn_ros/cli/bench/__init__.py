@@ -74,6 +74,7 @@ def run(args: Namespace) -> ExitCode:
     """
     only_with(args, args.computer, "with --computer", "rate", "seconds")
     only_with(args, not args.computer, "without --computer", "dynamics", "rounds")
+    only_with(args, args.urdf, "with an arm", "joints", "locked", "root", "tip", "accept")
     if args.computer:
         return judge_computer(args)
     if args.urdf is None:
