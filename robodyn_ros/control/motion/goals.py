@@ -171,9 +171,11 @@ class Refused(Exception):
             between = ", between its points" if name == "trajectory" else ""  # its points have been checked
             lower, upper = max(joint.lower, -FARTHEST), min(joint.upper, FARTHEST)
             return LimitError(name + between, joint.name, value, lower, upper, joint.position_unit)
+        units = {"speed": f"{joint.position_unit}/s", "acceleration": f"{joint.position_unit}/s²"}
         for code, quantity in (("TOO_FAST", "speed"), ("TOO_ABRUPT", "acceleration"), ("TOO_STRONG", "effort")):
             if why == CODES[f"CORE_{code}"]:
-                return LimitError(f"{name}, {quantity}", joint.name, value, -limit, limit)
+                unit = units.get(quantity, joint.effort_unit)
+                return LimitError(f"{name}, {quantity}", joint.name, value, -limit, limit, unit)
         if why == CODES["CORE_NOT_STARTED"]:
             return NotReadyError("no valid joint state has come yet: there is no reference to start from")
         if why == CODES["CORE_FAULT"]:
