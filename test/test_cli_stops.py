@@ -159,6 +159,14 @@ def test_a_verb_of_studies_says_that_an_arm_is_none(verb, arm, command):
     assert f"robodyn simulate {arm}" in said
 
 
+def test_a_warning_about_the_arm_of_a_study_is_one_line(study, command):
+    text = Path(PRR).read_text(encoding="utf-8")
+    Path("arm.urdf").write_text(text.replace("<limit ", '<limit colour="red" ', 1), encoding="utf-8")
+    Path("study.yaml").write_text(STUDY.replace(PRR, "arm.urdf"), encoding="utf-8")
+    (line,) = command("sweep", "study.yaml", "--case", "0")[2].splitlines()
+    assert line.startswith("warning: ") and "colour of <limit>" in line
+
+
 def test_a_verb_of_arms_says_that_a_study_is_none(study, command):
     assert "a study is run by robodyn sweep study.yaml" in command.error("simulate", "study.yaml")
     assert "study: cannot be read: No such file or directory (is it 'study.yaml'?)" in command.error("sweep", "study")

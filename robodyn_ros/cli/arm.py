@@ -97,14 +97,13 @@ def arm_of(document: UrdfDocument, args: Namespace, *nodes: dict[str, Any]) -> R
     Raises:
         RobotDescriptionError: it does not describe an arm.
     """
-    robot = build(document, arm_settings(args))
-    for text in robot.warnings:
-        print(f"warning: {text}", file=sys.stderr)
-    return chosen_arm(robot, *nodes, args=args)
+    return chosen_arm(build(document, arm_settings(args)), *nodes, args=args)
 
 
 def chosen_arm(robot: Robot, *nodes: dict[str, Any], args: Namespace) -> Robot:
-    """As :func:`without_locked`, with a warning about moving links without mass, if other links have one."""
+    """As :func:`without_locked`; prints its warnings, and one about moving links without mass if others have one."""
+    for text in robot.warnings:
+        print(f"warning: {text}", file=sys.stderr)
     chosen = without_locked(robot, *nodes, args=args)
     names = [body.name for body in chosen.bodies if body.inertial.mass == 0.0]
     if names and len(names) < len(chosen.bodies):

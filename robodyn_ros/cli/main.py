@@ -11,6 +11,7 @@ try:  # Ctrl-C may come while the command is still being imported
     import os
     import signal
     import traceback
+    import warnings
     from argparse import SUPPRESS, Action, ArgumentParser, Namespace, RawDescriptionHelpFormatter
     from collections.abc import Collection, Iterator, Mapping, Sequence
     from io import TextIOWrapper
@@ -19,7 +20,7 @@ try:  # Ctrl-C may come while the command is still being imported
 
     from robodyn_ros import __version__
     from robodyn_ros.cli.verb import ExitCode, Verb, VerbHelp, VerbParser
-    from robodyn_ros.errors import InputError, RobodynError, is_it, nearest
+    from robodyn_ros.errors import InputError, RobodynError, RobotDescriptionWarning, is_it, nearest
     from robodyn_ros.plugins import origin
     from robodyn_ros.robot.description import read_document
     from robodyn_ros.robot.xacro import is_argument
@@ -72,6 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _unwind)
+    warnings.simplefilter("ignore", RobotDescriptionWarning)  # a verb prints them
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # of a terminal that lacks a character, as one of Latin-1 lacks θ
     try:
