@@ -103,6 +103,7 @@ def test_a_sweep_whose_cases_all_stop_says_so_first_and_nothing_of_nan(study, co
         assert not re.search(r"\bnan\b", said)
         assert "latched" not in said
     assert text.index("4 of 4 cases did not run to their end") < text.index("4 cases (")
+    assert re.search(r"4 cases \(\w+, seed \d+\) for computed_torque, ", text)
     t = float(re.search(r"Case 0 stopped at t = (\S+) s", first)[1])
     assert command.out("sweep", "study.yaml", "--case", "0", code=1).startswith(f"stopped at t = {t:.3g} s: joint ")
 

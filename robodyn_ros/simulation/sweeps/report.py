@@ -171,10 +171,10 @@ def report(study: Study, summaries: list[Summary], picture: bytes = b"") -> Docu
 
 
 def _about(study: Study) -> str:
-    sampling = study.sampling
+    sampling, laws = study.sampling, study.controllers
     return (
-        f"{study.samples} cases ({sampling.method.replace('_', ' ')}, seed {sampling.seed}) for each of "
-        f"{len(study.controllers)} controllers, {study.duration:g} s each."
+        f"{study.samples} cases ({sampling.method.replace('_', ' ')}, seed {sampling.seed}) for "
+        f"{laws[0] if len(laws) == 1 else f'each of {len(laws)} controllers'}, {study.duration:g} s each."
     )
 
 
