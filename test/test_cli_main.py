@@ -211,6 +211,20 @@ def test_a_reader_that_goes_away_is_no_error_to_talk_about():
         assert process.wait(60) == 2
 
 
+@pytest.mark.parametrize("line", ["simulate {urdf} --duration 1e4", "bench --computer --seconds 3600"])
+def test_ctrl_c_ends_what_runs_in_c_or_waits_for_a_process(line):
+    """It comes to both processes of the measurement, as in a terminal."""
+    words = [*ROBODYN, *line.format(urdf=find("urdf/prr.urdf")).split()]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(words, start_new_session=True, **pipes) as process:
+        begun = process.stderr.readline()  # the first line of the progress
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert "10000 s" in begun or "measuring" in begun
+    assert (process.returncode, out) == (130, "")
+    assert err.splitlines()[-1] == "interrupted" and "Traceback" not in err
+
+
 def test_plugins_lists_what_the_registry_has():
     done = robodyn("plugins", "--json")
     assert done.returncode == 0

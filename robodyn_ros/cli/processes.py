@@ -181,21 +181,22 @@ def messages_of(process: subprocess.Popen[str]) -> Iterator[dict[str, Any] | Non
 
 
 @contextmanager
-def signals_deferred() -> Iterator[None]:
-    """Have SIGINT and SIGTERM take effect at the end of the block.
+def signals_deferred() -> Iterator[list[int]]:
+    """Have SIGINT, SIGTERM and SIGHUP take effect at the end of the block; yields those that have come.
 
-    What such a signal interrupts, such as the start of a process, is then either done and known, or not begun.
+    What such a signal interrupts, such as the start of a process, is then either done and known, or not begun. Python
+    loses an exception that a handler raises as C calls a function: the function then looks at what has come.
     """
-    if threading.current_thread() is not threading.main_thread():  # handlers run in the main thread only
-        yield
-        return
     came: list[int] = []
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    if threading.current_thread() is not threading.main_thread():  # handlers run in the main thread only
+        yield came
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     for number, handler in before.items():
         if callable(handler):
             signal.signal(number, lambda number, _: came.append(number))
     try:
-        yield
+        yield came
     finally:
         for number, handler in before.items():
             if callable(handler):

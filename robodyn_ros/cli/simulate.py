@@ -41,6 +41,7 @@ from robodyn_ros.cli.console import (
     progress_bar,
     simple_table,
 )
+from robodyn_ros.cli.processes import signals_deferred
 from robodyn_ros.cli.verb import NODES, ExitCode, add_mismatch, add_parameters, check_used, gather_simulated, only_with
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import loop_default_values
@@ -177,9 +178,15 @@ def _start(loop: ControlLoop, hardware: Hardware, trajectory: Trajectory | None)
 def _run_trial(hardware: Hardware, loop: ControlLoop | None, duration: float) -> Trial:
     """Run the trial, and show its progress on stderr."""
     columns = (BarColumn(), TextColumn("{task.completed:.1f} of {task.total:g} s"), TimeRemainingColumn())
-    with progress_bar(*columns) as progress:
+    with progress_bar(*columns) as progress, signals_deferred() as came:
         task = progress.add_task("", total=duration)
-        return run_trial(hardware, loop, duration, lambda time: progress.update(task, completed=time))
+
+        def show(time: float) -> None:
+            progress.update(task, completed=time)
+            if came:
+                raise KeyboardInterrupt
+
+        return run_trial(hardware, loop, duration, show)
 
 
 def _figures(trial: Trial, robot: Robot) -> dict[str, Any]:

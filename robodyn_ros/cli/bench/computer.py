@@ -34,6 +34,7 @@ from robodyn_ros.control.faults.sampling import stable_ratio
 from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.laws.base import AccelerationGains
 from robodyn_ros.control.laws.gains import JointGains
+from robodyn_ros.die_with_parent import dying_with_parent
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
@@ -173,14 +174,21 @@ def measure(rate: float, seconds: float, robot: Robot) -> Timing:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as states:
         states.bind(("127.0.0.1", 0))
         words = [str(states.getsockname()[1]), repr(rate), str(count)]
-        command = [sys.executable, __file__, *words]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as arm, real_time() as scheduling:
-            sources: list[Any] = [states, arm.stdout]
-            while states in select.select(sources, [], [])[0]:  # until the other process gives its result, or ends
-                datagram, address = states.recvfrom(FORMAT.size)
-                dynamics.inverse(robot.home, zero, zero)
-                states.sendto(datagram, address)
-            said = arm.communicate()[0]
+        command = dying_with_parent([sys.executable, __file__, *words])
+        # Ctrl-C reaches this process alone, which then ends the other one.
+        with (
+            subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as arm,
+            real_time() as scheduling,
+        ):
+            try:
+                sources: list[Any] = [states, arm.stdout]
+                while states in select.select(sources, [], [])[0]:  # until the other process gives its result, or ends
+                    datagram, address = states.recvfrom(FORMAT.size)
+                    dynamics.inverse(robot.home, zero, zero)
+                    states.sendto(datagram, address)
+                said = arm.communicate()[0]
+            finally:
+                arm.kill()
     if arm.returncode:
         raise NotReadyError(f"the process that stands for the arm has ended with code {arm.returncode}")
     found = json.loads(said)
