@@ -7,6 +7,7 @@ No parameter equals another unless the reference says so: an implementation that
 Every arm here is also a valid URDF for urdfdom, so that Pinocchio and MuJoCo read the very same text.
 """
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
@@ -135,6 +136,20 @@ def lesson_arm(
         at = length
     tip = joint("tip", "fixed", f"link{len(masses)}", "tool", None, (at, 0, 0))
     return robot("lesson", *parts, link("tool"), tip)
+
+
+def resized(text: str, scale: float) -> str:
+    """An arm with all its lengths multiplied: origins, the travel of its slides, and the radii of its inertias."""
+
+    def multiply(pattern: str, factor: float, tag: str) -> str:
+        return re.sub(
+            pattern, lambda found: f'{found[1]}="{_numbers(factor * np.array(found[2].split(), dtype=float))}"', tag
+        )
+
+    text = re.sub("<origin[^>]*>", lambda tag: multiply('(xyz)="(.*?)"', scale, tag[0]), text)
+    text = re.sub("<inertia [^>]*>", lambda tag: multiply('(i[xyz][xyz])="(.*?)"', scale**2, tag[0]), text)
+    slides = re.compile('<joint [^>]*"prismatic".*?</joint>', re.DOTALL)
+    return slides.sub(lambda tag: multiply('(lower|upper|velocity)="(.*?)"', scale, tag[0]), text)
 
 
 def awkward() -> dict[str, str]:

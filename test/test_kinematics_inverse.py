@@ -9,7 +9,7 @@ import re
 
 import numpy as np
 import pytest
-from arms import awkward, random_robot
+from arms import awkward, random_robot, resized
 from industrial import urdfs
 from numpy.testing import assert_allclose
 
@@ -63,7 +63,9 @@ def test_the_step_is_levenberg_and_marquardts() -> None:
     robot = rd.load_robot(random_robot(4, 6, branching=0))
     kinematics, found = Kinematics(robot, compiled=False), screws(robot, "tool")
     step = build_step(kinematics.tree, robot.link("tool"), compiled=False)
-    rng = np.random.default_rng(1)
+    rng, unit = np.random.default_rng(1), 0.3
+    units = np.where([joint.is_prismatic for joint in robot.joints], unit, 1.0)
+    assert len(set(units)) == 2
     for free_axis in (False, True):
         q, secondary, target = rng.uniform(-1, 1, 6), rng.uniform(-0.1, 0.1, 6), se3.exp(rng.normal(size=6))
         task = Task.pointing((1, 2, 3)) if free_axis else Task.pose((1, 2, 3, 0.5, 0.25, 4))
@@ -72,10 +74,11 @@ def test_the_step_is_levenberg_and_marquardts() -> None:
         e = D @ se3.error(pose, target)
         away = se3.motion(np.eye(3), pose[:3, 3])
         J = D @ se3.adjoint(se3.inverse(away)) @ found.jacobian(q)
-        W, E = np.diag(task.weights), e @ np.diag(task.weights) @ e / 2
-        H = J.T @ W @ J + (0.3 * E + 1e-3) * np.eye(6)
+        W = np.diag(task.weights / np.repeat([unit**2, 1.0], 3))
+        E = e @ W @ e / 2
+        H = J.T @ W @ J + (0.3 * E + 1e-3) * np.diag(units**-2)
         expected = q + np.linalg.solve(H, J.T @ W @ (e - J @ secondary)) + secondary
-        step.q[:], step.secondary[:], step.damping[:] = q, secondary, (0.3, 1e-3)
+        step.q[:], step.secondary[:], step.damping[:] = q, secondary, (0.3, 1e-3, unit)
         step.position[:], step.rotation[:], step.weights[:] = target[:3, 3], target[:3, :3], task.weights
         step.directions[:], step.lower[:], step.upper[:] = task.directions(target[:3, :3]), -np.inf, np.inf
         step.kernel.evaluate()
@@ -252,6 +255,23 @@ def test_limits_are_avoided_where_there_is_a_choice() -> None:
     }
     assert all(solution.converged for solutions in results.values() for solution in solutions)
     assert np.median([distance(s) for s in results["avoid"]]) > np.median([distance(s) for s in results["clamp"]])
+
+
+@pytest.mark.parametrize("limits", ["clamp", "avoid"])
+def test_an_arm_of_millimetres_is_solved_as_one_of_metres(limits: str) -> None:
+    """A damping in metres let joints that avoid their limits move the tool, and never let go of it."""
+    texts = [random_robot(seed, 8, branching=0) for seed in (1, 2, 5)]
+    for text in (*texts, *(one.replace("prismatic", "revolute") for one in texts)):
+        steps = []
+        for scale in (1.0, 1e-3, 20.0):
+            kinematics = Kinematics(rd.load_robot(resized(text, scale)))
+            lower, upper = kinematics.robot.lower, kinematics.robot.upper
+            inverse = InverseKinematics(kinematics, "tool", InverseSettings(limits=limits, starts=5))
+            places = lower + (upper - lower) * np.random.default_rng(6).uniform(0.2, 0.8, (10, 8))
+            found = [inverse.solve(target) for target in kinematics.pose("tool", places)]
+            assert [solution.reason for solution in found if not solution.converged] == []
+            steps.append(sum(solution.iterations for solution in found))
+        assert max(steps) < 2 * steps[0]
 
 
 @needs_industrial

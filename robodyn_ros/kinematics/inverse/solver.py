@@ -10,6 +10,9 @@ The residual is e = [p* - p; log(R* Rᵀ)], along given directions, and the step
 
     (Jᵀ W J + λ 1) Δq = Jᵀ W e,     λ = c E + floor,     E = eᵀ W e / 2
 
+The unit of length is the mean length of the arm's segments, in e and of prismatic joints, so that the steps of an arm
+of millimetres are those of one of metres.
+
 Damping in proportion to the error: Chan and Lawrence, General inverse kinematics with the error damped pseudoinverse
 (ICRA 1988); Sugihara, Solvability-unconcerned inverse kinematics by the Levenberg–Marquardt method (IEEE Trans.
 Robotics 27 (2011)). With equal angular weights the geometric Jacobian gives the exact gradient, because the logarithm's
@@ -41,7 +44,7 @@ from robodyn_ros.kinematics.inverse.task import NullSpaceObjective, Task, centre
 from robodyn_ros.kinematics.se3 import as_pose, from_pose
 from robodyn_ros.kinematics.tree import Tree, geometry
 from robodyn_ros.robot import Link, Pose
-from robodyn_ros.robot.configuration import ConfigurationSpace, random_positions
+from robodyn_ros.robot.configuration import ConfigurationSpace, position_ranges, random_positions
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import CheckedSettings, choice, setting, whole
 
@@ -171,6 +174,8 @@ class InverseKinematics:
         self._kinematics, self._link = kinematics, found
         self._lower, self._upper = self.robot.lower, self.robot.upper
         self._reach = reach(kinematics.tree, found, self._lower, self._upper)
+        whole = reach(kinematics.tree, found, *position_ranges(self.robot))
+        self._length = whole.radius / len(kinematics.tree.chain(found.body))
         none = np.full(self.robot.n, np.inf)
         self._reach_without_limits = reach(kinematics.tree, found, -none, none)
         self._middle = np.array([joint.middle for joint in self.robot.joints])
@@ -239,7 +244,8 @@ class InverseKinematics:
         step = self._step
         bounded = settings.limits != "ignore"
         step.lower[:], step.upper[:] = (self._lower, self._upper) if bounded else (-np.inf, np.inf)
-        step.damping[:] = settings.damping, settings.floor
+        unit = self._length if self._length > settings.position_tolerance else 1.0  # an arm that turns on the spot
+        step.damping[:] = settings.damping, settings.floor, unit
         if settings.limits == "avoid":
             objective = _both(objective, centred(self.robot))
         best: _Attempt | None = None
@@ -318,7 +324,7 @@ class DampedStep(NamedTuple):
     rotation: Array  # in: R* (3, 3)
     directions: Array  # in: rows along which the linear and the angular residual count, (2, 3, 3)
     weights: Array  # in: W (6,)
-    damping: Array  # in: c, floor (2,)
+    damping: Array  # in: c, floor, unit of length [m] (3,)
     lower: Array  # in: (n,)
     upper: Array  # in: (n,)
     stepped: Array  # out: the new position (n,)
@@ -337,8 +343,8 @@ def step_program(tree: Tree, link: Link) -> Program:
 def build_step(tree: Tree, link: Link, compiled: bool) -> DampedStep:
     """Return the step for one link of an arm."""
     n = tree.n
-    parameters = np.zeros(38 + 2 * n)
-    cuts = np.split(parameters, np.cumsum([3, 9, 18, 6, 2, n]))
+    parameters = np.zeros(39 + 2 * n)
+    cuts = np.split(parameters, np.cumsum([3, 9, 18, 6, 3, n]))
     kernel = Kernel(step_program(tree, link), parameters, compiled=compiled)
     position, rotation, directions, weights, damping, lower, upper = cuts
     turned = rotation.reshape(3, 3), directions.reshape(2, 3, 3)
@@ -349,8 +355,8 @@ def build_step(tree: Tree, link: Link, compiled: bool) -> DampedStep:
 
 def _step_expressions(tree: Tree, link: Link) -> tuple[list[ca.SX], list[ca.SX]]:
     n = tree.n
-    q, secondary, parameters = ca.SX.sym("q", n), ca.SX.sym("secondary", n), ca.SX.sym("parameters", 38 + 2 * n)
-    cuts = [0, *np.cumsum([3, 9, 18, 6, 2, n, n]).tolist()]
+    q, secondary, parameters = ca.SX.sym("q", n), ca.SX.sym("secondary", n), ca.SX.sym("parameters", 39 + 2 * n)
+    cuts = [0, *np.cumsum([3, 9, 18, 6, 3, n, n]).tolist()]
     position, rotation, directions, weights, damping, lower, upper = ca.vertsplit(parameters, cuts)
     rotation = ca.reshape(rotation, 3, 3).T
     seen = ca.diagcat(ca.reshape(directions[:9], 3, 3).T, ca.reshape(directions[9:], 3, 3).T)
@@ -358,12 +364,15 @@ def _step_expressions(tree: Tree, link: Link) -> tuple[list[ca.SX], list[ca.SX]]
     where = placed(tree, link, q)
     e = seen @ ca.vertcat(position - where.position, column([so3.rotation_vector(traced(rotation @ where.rotation.T))]))
     J = seen @ geometric_jacobian(where, q)
-    JW = J.T @ ca.diag(weights)
+    W = weights / ca.vertcat(*[damping[2] ** 2] * 3, 1, 1, 1)
+    JW = J.T @ ca.diag(W)
     A, g = JW @ J, JW @ e
     held = ca.logic_or(ca.logic_and(q <= lower, g < 0), ca.logic_and(q >= upper, g > 0))
     free = 1 - held
-    E = ca.dot(weights, e**2) / 2
-    H = (free @ free.T) * A + ca.diag((damping[0] * E + damping[1]) * free + held)
+    E = ca.dot(W, e**2) / 2
+    slides = {node.body.coordinate for node in tree.nodes if node.prismatic}
+    units = ca.vertcat(*(damping[2] if i in slides else 1 for i in range(n)))
+    H = (free @ free.T) * A + ca.diag((damping[0] * E + damping[1]) / units**2 * free + held)
     step = free * (solve_symmetric(H, free * (g - A @ (free * secondary))) + secondary)
     counted = ca.if_else(weights > 0, e, 0)
     measure = ca.vertcat(ca.norm_2(counted[:3]), ca.norm_2(counted[3:]), E)

@@ -29,8 +29,8 @@ class Task:
     """Directions along which the residual of a pose counts, with their weights.
 
     Attributes:
-        weights: of the three linear and the three angular directions, (6,), 0 for a free one. One metre counts as
-            much as one radian if their weights are equal.
+        weights: of the three linear and the three angular directions, (6,), 0 for a free one. The mean length of the
+            arm's segments counts as much as one radian if their weights are equal.
         axes: the directions as rows, (3, 3), in the root link's axes.
         in_target: the directions are in the target's axes instead, so that they turn with it.
     """
