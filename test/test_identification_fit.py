@@ -216,6 +216,11 @@ def test_a_joint_without_a_drive_is_identified_from_its_motion():
     assert np.isnan(found.fit.relative).tolist() == [False, True]
     assert [row[3].partition(" (")[0] for row in joints(found)[1]] == ["0.00%", "no effort"]
     assert improved(found)
+    # Friction that the model leaves out: the smaller the second link, the smaller its error.
+    found = identify(RR, samples, IdentificationSettings(viscous=False, coulomb=False))
+    truth = found.base.values(arm.theta)
+    assert_allclose(found.base_values, truth, rtol=0.15, atol=0.005)
+    assert_allclose(found.base.values(found.theta), truth, rtol=0.15, atol=0.005)
 
 
 def test_a_joint_that_did_not_move_is_said_so():

@@ -121,11 +121,13 @@ def estimate(problem: Regression, nominal: Array, settings: IdentificationSettin
     noise = np.where(noise > 0.0, noise, 1.0)
     floor = ROUNDING * noise
     huber_weight = np.ones(count)
-    values, errors, rest = nominal, np.full(r, np.inf), tau - matvec(Y, nominal)
+    equations, values, errors = _Equations(Y, tau, joint, nominal), nominal, np.full(r, np.inf)
+    Y, tau = equations.around(values)
     for _ in range(MAX_ITERATIONS):
         root = np.sqrt(weight * huber_weight) / noise[joint]
-        before, solution = values, _LeastSquares(Y * root[:, None], rest * root)
+        before, solution = values, _LeastSquares(Y * root[:, None], (tau - matvec(Y, nominal)) * root)
         values, errors = nominal + solution.change, solution.errors
+        Y, tau = equations.around(values)
         residual = tau - matvec(Y, values)
         noise = np.maximum(_noise(residual, joint, len(floor), settings.robust, count / (count - r)), floor)
         size = np.abs(residual) / noise[joint]
@@ -138,7 +140,7 @@ def estimate(problem: Regression, nominal: Array, settings: IdentificationSettin
     deviation *= np.sqrt(long_run_ratio(bounded) * count / (count - r))
     deviation = np.maximum(deviation, floor)
     root = np.sqrt(weight * huber_weight) / deviation[joint]
-    solution = _LeastSquares(Y * root[:, None], rest * root)
+    solution = _LeastSquares(Y * root[:, None], (tau - matvec(Y, nominal)) * root)
     rhs = solution.rhs + solution.factor @ nominal
     per_joint = np.bincount(joint, minlength=len(floor))
     with np.errstate(invalid="ignore"):
@@ -156,6 +158,35 @@ def estimate(problem: Regression, nominal: Array, settings: IdentificationSettin
         solution.rank,
         solution.condition,
     )
+
+
+class _Equations:
+    """The equations Y β = τ, linear around some β.
+
+    Those of a joint without effort, Y β = 0, have the trivial solution 0, and the smaller β, the smaller their error.
+    So they are (s₀ / s) Y β = 0, with the root mean square s(β) of their terms and that of the nominal β, s₀.
+    """
+
+    def __init__(self, Y: Array, tau: Array, joint: NDArray[np.intp], nominal: Array) -> None:
+        self._Y, self._tau = Y, tau
+        self._free: list[tuple[NDArray[np.bool_], Array, float]] = []
+        for rows in (joint == k for k in np.unique(joint)):
+            if not tau[rows].any():
+                squares = np.mean(Y[rows] ** 2, axis=0)
+                self._free.append((rows, squares, float(squares @ nominal**2)))
+
+    def around(self, values: Array) -> tuple[Array, Array]:
+        """Y (m, r) and τ (m,), whose residual τ - Y β is that of the equations."""
+        if not self._free:
+            return self._Y, self._tau
+        Y, tau = self._Y.copy(), self._tau.copy()
+        for rows, squares, usual in self._free:
+            now = float(squares @ values**2)
+            if min(usual, now) > 0.0:
+                ratio, error = np.sqrt(usual / now), matvec(Y[rows], values)
+                Y[rows] = ratio * (Y[rows] - np.outer(error, squares * values / now))
+                tau[rows] = -ratio * error
+        return Y, tau
 
 
 class _LeastSquares:
