@@ -404,8 +404,8 @@ def _response(axes: Any, joint: Joint, index: int, runs: Mapping[str, ComparedRu
 def _effort(axes: Any, joint: Joint, index: int, runs: Mapping[str, ComparedRun], colours: Colours) -> None:
     for name, run in runs.items():
         axes.plot(run.t, run.effort[:, index], color=colours[name], linewidth=1.1)
-    peak = max(float(np.abs(run.effort[:, index]).max()) for run in runs.values())
     limit = float(next(iter(runs.values())).effort_limit[index])
-    if limit < 3.0 * peak:
-        axes.axhline(limit, **LIMIT_LINE)
+    for sign in (-1.0, 1.0):
+        if limit < 3.0 * max(float((sign * run.effort[:, index]).max()) for run in runs.values()):
+            axes.axhline(sign * limit, **LIMIT_LINE)
     axes.set_ylabel(f"effort [{joint.effort_unit}]")
