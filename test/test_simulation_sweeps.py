@@ -19,10 +19,12 @@ from pyarrow import parquet
 
 import robodyn_ros as rd
 from robodyn_ros import plugins
+from robodyn_ros.document.text import text
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot.urdf import load_robot
 from robodyn_ros.simulation.sweeps import backends, tuning
 from robodyn_ros.simulation.sweeps.backends import Workers, in_process
+from robodyn_ros.simulation.sweeps.report import draw, report
 from robodyn_ros.simulation.sweeps.runner import CaseRunner, Chunk, arm_quantities, chunks, varied_arm
 from robodyn_ros.simulation.sweeps.study import CaseLimits, Distribution, MotionSettings, Sampling, Specification, Study
 from robodyn_ros.simulation.sweeps.summary import confidence, sensitivity, summarise
@@ -290,6 +292,12 @@ def test_a_case_whose_gains_cannot_be_carried_and_one_that_is_impossible(prr, tm
     assert summary.cases == 4 and sum(summary.failed.values()) == 3
     assert [number for number, _, _ in summary.worst[:3]] == [1, 2, 3]
     assert summary.compiled == summary.cases
+    # All combinations are no sample, from which chance would have to be told.
+    draw(tmp_path / "report.svg", wanted, [summary])
+    pages = text(report(wanted, [summary])), (tmp_path / "report.svg").read_text(encoding="utf-8")
+    assert np.isnan([summary.low, summary.high]).all()
+    assert ["confidence" in page for page in pages] == [False, False]
+    assert "has no interval" in pages[0]
 
 
 @pytest.fixture

@@ -77,16 +77,18 @@ def draw(path: Path, study: Study, summaries: list[Summary]) -> None:
 def _plot_probabilities(axes: Any, summaries: list[Summary], colours: dict[str, str]) -> None:
     for place, each in enumerate(summaries):
         colour = colours[each.controller]
-        spread = [[100 * (each.probability - each.low)], [100 * (each.high - each.probability)]]
         axes.bar(place, 100 * each.probability, width=0.6, color=colour, alpha=0.85)
-        axes.errorbar(place, 100 * each.probability, yerr=spread, color=INK, capsize=5, linewidth=1.2)
+        if np.isfinite(each.low):
+            spread = [[100 * (each.probability - each.low)], [100 * (each.high - each.probability)]]
+            axes.errorbar(place, 100 * each.probability, yerr=spread, color=INK, capsize=5, linewidth=1.2)
         text = f"{100 * each.probability:.1f} %"
         axes.annotate(text, (place, 103.0), ha="center", va="bottom", weight="bold")
     axes.set_xticks(range(len(summaries)), [each.controller.replace("_", "\n") for each in summaries])
     axes.set_xlim(-0.6, max(len(summaries) - 0.4, 0.6))
     axes.set_ylim(0.0, 112.0)
     axes.set_yticks(range(0, 101, 20))
-    axes.set_ylabel("meets the specification [%], 95 % confidence")
+    sampled = any(np.isfinite(each.low) for each in summaries)
+    axes.set_ylabel(f"meets the specification [%]{', 95 % confidence' if sampled else ''}")
     axes.grid(visible=True, axis="y")
 
 
@@ -151,6 +153,10 @@ def report(study: Study, summaries: list[Summary], picture: bytes = b"") -> Docu
         summaries: one for each controller.
         picture: content of the image that :func:`draw` writes, a PNG; none if empty.
     """
+    heads = ["Controller", "Cases", "Met", "Probability", "At least", "At most"]
+    said = "The interval holds with 95 % confidence (Clopper and Pearson)."
+    if not study.sampling.is_random:
+        heads[3:], said = ["Ratio"], "The ratio is that of all combinations, not of a sample: it has no interval."
     met = [
         (each.controller, str(each.cases), str(each.met), *map(percent, (each.probability, each.low, each.high)))
         for each in summaries
@@ -158,8 +164,8 @@ def report(study: Study, summaries: list[Summary], picture: bytes = b"") -> Docu
     opening: tuple[Block, ...] = (
         *(VerdictBlock(Literal(f"{each.controller}: {each.stopped}")) for each in summaries if each.stopped),
         TextBlock(Literal(_about(study))),
-        _page_table(("Controller", "Cases", "Met", "Probability", "At least", "At most"), met),
-        TextBlock("The interval holds with 95 % confidence (Clopper and Pearson)."),
+        _page_table(heads, [row[: len(heads)] for row in met]),
+        TextBlock(said),
         *([PictureBlock(picture, "image/png", "probability, margins and sensitivities")] if picture else []),
     )
     varied = literal_table(("Input", "Distribution"), [(name, _distribution(study, name)) for name in study.vary])

@@ -132,9 +132,14 @@ class Sampling(CheckedSettings):
     cases: int = whole(1024, "number of cases for each controller; a factorial has its own", 1, 10_000_000)
     seed: int = whole(0, "seed of the sample and of all that happens in the cases", 0, 2**31 - 1)
 
+    @property
+    def is_random(self) -> bool:
+        """True if the cases are a sample of the distributions; a factorial has all combinations of chosen values."""
+        return self.method != "factorial"
+
     def count(self, inputs: tuple[Distribution, ...]) -> int:
         """Return the number of cases for each controller."""
-        return prod(each.count for each in inputs) if self.method == "factorial" else self.cases
+        return self.cases if self.is_random else prod(each.count for each in inputs)
 
     def probabilities(self, inputs: tuple[Distribution, ...], first: int, count: int) -> Array:
         """Return the probabilities of consecutive cases, (count, inputs).
@@ -146,7 +151,7 @@ class Sampling(CheckedSettings):
         """
         if not inputs:
             return np.empty((count, 0))
-        if self.method == "factorial":
+        if not self.is_random:
             levels = [each.probabilities() for each in inputs]
             places = np.unravel_index(np.arange(first, first + count), [len(level) for level in levels])
             return np.column_stack([level[place] for level, place in zip(levels, places, strict=True)])

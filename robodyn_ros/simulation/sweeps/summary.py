@@ -71,7 +71,7 @@ class Summary(NamedTuple):
     controller: str
     cases: int
     met: int
-    low: float  # confidence interval of the probability of meeting the specification
+    low: float  # confidence interval of the probability of meeting the specification; NaN if the cases are no sample
     high: float
     failed: dict[str, int]  # reason without its numbers → number of cases
     margins: Array  # margins of the cases that did not fail [-]
@@ -123,7 +123,7 @@ def _of_one(study: Study, file: Path, controller: str, own: Array) -> Summary:
             outputs[name] = indices
     order = np.lexsort((np.where(good, margin, 0.0), good))[:WORST]
     worst = tuple((int(cases[i]), float(margin[i]), simulated(str(failed[i]))) for i in order)
-    low, high = confidence(kept, count)
+    low, high = confidence(kept, count) if study.sampling.is_random else (np.nan, np.nan)
     ranked, margins = dict(reasons.most_common()), margin[good]
     failed_at = values("failed_at")
     ran = good | np.isfinite(failed_at)  # an impossible case runs nothing
