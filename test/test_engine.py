@@ -152,6 +152,25 @@ def test_where_no_lock_can_be_had_each_compiles(cache: Path, monkeypatch: pytest
     assert len([*cache.glob("*.so")]) == 1
 
 
+def test_who_waits_long_for_another_process_names_it(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It may be stopped while it compiles; then it keeps the lock."""
+    (cache / "code").mkdir(parents=True, mode=0o700)
+    cache.chmod(0o700)
+    script = (
+        "import fcntl, sys; locks = open(sys.argv[1], 'w'); fcntl.lockf(locks, fcntl.LOCK_EX); "
+        "print(flush=True); sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", script, str(cache / "code" / "locks")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        other.stdout.readline()
+        monkeypatch.setattr(library, "PATIENCE", -1.0)
+        monkeypatch.setattr(library, "sleep", lambda duration: other.communicate())
+        assert answers(make_library("answer", "one", lambda: CODE))
+    assert f"waiting for process {other.pid}, which is compiling answer-" in caplog.text
+
+
 def test_nodes_that_start_at_once_share_the_cache(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes race for the same cold entry; one compiles it, and each gets the right answer."""
     compiler, calls = tmp_path / "compiler", tmp_path / "calls"

@@ -34,6 +34,7 @@ import platform
 import shlex
 import shutil
 import stat
+import struct
 import subprocess
 import tempfile
 import threading
@@ -67,6 +68,9 @@ TIMEOUT = 600.0
 
 POLL_PERIOD = 0.01
 """Time between two looks whether another process has made a library [s]."""
+
+PATIENCE = 10.0
+"""Time after which a process that still waits for another one says so [s]."""
 
 COMPILER_HINT = "install one (Debian and Ubuntu: sudo apt install gcc), or name it in the environment variable CC"
 """Remedy for a missing compiler."""
@@ -394,15 +398,20 @@ def _locks(folder: Path) -> int:
     return os.open(folder / "locks", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
-def _is_made_elsewhere(folder: Path, byte: int) -> bool:
-    """Whether another process has the lock of a byte; if not, this one has it now, if it can be had at all."""
+FLOCK = "hhqqi4x"
+"""The struct of a lock: its type, three numbers that say where it is, and the process that has it."""
+
+
+def _made_elsewhere(folder: Path, byte: int) -> int | None:
+    """The process that has the lock of a byte; None if this one has it now, or if it cannot be had at all."""
     with contextlib.suppress(OSError):
         locks = _locks(folder)
         try:
             fcntl.lockf(locks, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte)
         except (BlockingIOError, PermissionError):
-            return True
-    return False
+            asked = struct.pack(FLOCK, fcntl.F_WRLCK, os.SEEK_SET, byte, 1, 0)
+            return int(struct.unpack(FLOCK, fcntl.fcntl(locks, fcntl.F_GETLK, asked))[-1])
+    return None
 
 
 def _made_once(folder: Path, key: str, make: Callable[[], bytes]) -> Path:
@@ -411,8 +420,10 @@ def _made_once(folder: Path, key: str, make: Callable[[], bytes]) -> Path:
     A lock of POSIX ends with its process, and no forked process has it. Threads of two processes may wait for each
     other's, which a lock that blocks takes for a deadlock.
     """
-    byte = int(_short(key), 16)
-    while _is_made_elsewhere(folder, byte):
+    byte, begin = int(_short(key), 16), perf_counter()
+    while (process := _made_elsewhere(folder, byte)) is not None:
+        if perf_counter() - begin > PATIENCE:
+            say_once(f"waiting for process {process}, which is compiling {key}: if it is stopped, continue or end it")
         sleep(POLL_PERIOD)
     try:
         return _lookup(folder, key) or _store(folder, key, make())
