@@ -22,10 +22,8 @@ from robodyn_ros.engine.library import (
     COMPILER_HINT,
     CacheError,
     CompilationError,
-    is_listing,
-    load_library,
+    load,
     loaded,
-    make_library,
     start_library,
 )
 from robodyn_ros.engine.program import Program
@@ -39,7 +37,7 @@ def text_key(text: str) -> str:
 
 
 def required(what: str, name: str, key: str, source: Callable[[], str], kind: type[ctypes.CDLL] = ctypes.CDLL) -> Any:
-    """Return a library, loaded as by :func:`.loaded`.
+    """Return a library, loaded as by :func:`.load`.
 
     Args:
         what: the part that needs it, for the message.
@@ -51,22 +49,13 @@ def required(what: str, name: str, key: str, source: Callable[[], str], kind: ty
     Raises:
         NotReadyError: there is no C compiler, or it fails; the message says how to get one, or has its output.
     """
-    found = loaded(name, key, source, kind)
+    try:
+        found = load(name, key, source, kind)
+    except (CacheError, CompilationError, OSError) as cause:
+        raise NotReadyError(f"{what} cannot be compiled: {cause}") from cause
     if found is None:
-        raise NotReadyError(f"{what} {_reason(name, key, source)}")
+        raise NotReadyError(f"{what} needs a C compiler, and none was found: {COMPILER_HINT}")
     return found
-
-
-def _reason(name: str, key: str, source: Callable[[], str]) -> str:
-    """The reason why there is no such library: the compiler's message, or the missing compiler."""
-    if not is_listing():
-        try:
-            path = make_library(name, key, source)
-            if path is not None:
-                load_library(path)
-        except (CacheError, CompilationError, OSError) as cause:
-            return f"cannot be compiled: {cause}"
-    return f"needs a C compiler, and none was found: {COMPILER_HINT}"
 
 
 def plain_function(program: Program) -> Any:

@@ -331,7 +331,16 @@ SURROUNDINGS = ("XDG_CACHE_HOME", "HOME", "CC", "PATH")
 
 
 def loaded(name: str, key: str, source: Callable[[], str], kind: type[ctypes.CDLL] = ctypes.CDLL) -> Any:
-    """A library, found or made, and loaded once in a process; None where there is none. The reason is logged once.
+    """As :func:`load`, but None also where something is wrong with it, which is logged once."""
+    try:
+        return load(name, key, source, kind)
+    except (CacheError, CompilationError, OSError) as cause:
+        _say_slow(str(cause))
+        return None
+
+
+def load(name: str, key: str, source: Callable[[], str], kind: type[ctypes.CDLL] = ctypes.CDLL) -> Any:
+    """A library, found or made, and loaded once in a process; None where there is none, and nothing to make one with.
 
     Checking and opening it takes as long as some hundred calls of a small arm's functions.
 
@@ -340,20 +349,21 @@ def loaded(name: str, key: str, source: Callable[[], str], kind: type[ctypes.CDL
         key: tells libraries of that name apart.
         source: writes the code.
         kind: of ctypes, ``CDLL`` or ``PyDLL``.
+
+    Raises:
+        CacheError: the cache cannot be used, or the system does not load the library.
+        CompilationError: the compiler failed.
+        OSError: the library cannot be written or opened.
     """
     if _lists:
         _lists[-1].append(Wanted(name, key, source))
         return None
     place = name, key, kind, *map(os.environ.get, SURROUNDINGS)
     if place not in _loaded:
-        try:
-            path = make_library(name, key, source)
-            if path is None:  # not remembered: a compiler may be installed later
-                return None
-            _loaded[place] = load_library(path, kind)
-        except (CacheError, CompilationError, OSError) as cause:
-            _say_slow(str(cause))
+        path = make_library(name, key, source)
+        if path is None:  # not remembered: a compiler may be installed later
             return None
+        _loaded[place] = load_library(path, kind)
     return _loaded[place]
 
 
