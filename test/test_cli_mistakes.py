@@ -42,7 +42,7 @@ MISTAKES = {
     "compare PRR --controller ,": "names none",
     "compare PRR --controller nobody": "unknown",
     "compare PRR --friction 2": "unrecognized arguments: --friction",
-    "compare PRR --rate 0": "--rate",
+    "compare PRR --rate 0": "--rate: must be above 0 and at most 100000, not 0",
     "compare PRR --natural-frequency -1": "--natural-frequency: must not",
     "compare PRR -p dynamics:=magic": "dynamics plugin 'magic': unknown (available: lagrangian, rnea)",
     "compare PRR --mass-scale 0": "error: --mass-scale: must be within [0.01, 100], not 0.0",
