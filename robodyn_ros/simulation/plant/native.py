@@ -210,7 +210,10 @@ class Plant(PlantBase):
         self.frame[:2] = q, qd
         self._begin()
         if self.library.plant_settle(self.address):
-            raise self.failure()
+            try:
+                raise self.failure()
+            finally:
+                self.frame[:2] = self._q, self._qd
         self._keep(self.frame[0].copy(), self.frame[1].copy())
 
     def step(self, count: int = 1) -> None:
