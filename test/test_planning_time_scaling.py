@@ -5,6 +5,7 @@
 
 import numpy as np
 import pytest
+from arms import joint, link, robot
 from numpy.testing import assert_allclose
 from planned import HOME, PICK, assert_within, passing, prr, slider, solved, whole
 
@@ -25,6 +26,18 @@ def test_a_slider_in_minimum_time():
     cart = slider()
     found = solved(plan, Problem(cart, [0.2], JointGoal([1.9]), limits=whole(cart)))
     assert found.duration == pytest.approx(2.0 * np.sqrt(2.5 * 1.7 / 10.0), rel=1e-3)
+
+
+def test_a_crane_of_tons_with_a_joint_without_effort_limit():
+    """What holds its boom is 1.96 MN·m; and the other joint's limit is a limit."""
+    size, inertia = 10.0, (1e3, 0, 0, 8e4, 0, 8e4)
+    boom, jib = (link(name, 1e4, (size / 2, 0, 0), inertia) for name in ("boom", "jib"))
+    lift = joint("lift", "revolute", "base", "boom", (0, -1, 0), limit=(-1.0, 1.0, 0.3, 1e300))
+    fold = joint("fold", "revolute", "boom", "jib", (0, -1, 0), (size, 0, 0), limit=(-1.0, 1.0, 0.3, 6e5))
+    crane = rd.create_dynamics("rnea", rd.load_robot(robot("crane", link("base"), boom, lift, jib, fold)))
+    found = solved(plan, Problem(crane, [0.0, 0.0], JointGoal([0.3, 0.2])))
+    assert np.abs(found.effort[:, 0]).max() > 1.9e6
+    assert_within(crane, found, MotionLimits.of(crane.robot))
 
 
 def test_a_straight_way_against_a_search_on_a_fine_grid(arm):

@@ -295,12 +295,16 @@ def fastest_profile(problem: Problem, path: Any, grid: int, ratio: float) -> Spe
         friction = coulomb + np.multiply(viscous, limits.velocity, out=np.zeros_like(viscous), where=viscous > 0.0)
         if not np.isfinite(friction[np.isfinite(limits.effort)]).all():
             raise InputError("velocity limit", "of joints with viscous friction must be finite", limits.velocity)
+        friction = np.where(np.isfinite(limits.effort), friction, 0.0)
 
-        def rigid(q: Array, qd: Array, qdd: Array) -> Array:
-            return np.asarray(dynamics.inverse(q, qd, qdd) - viscous * qd - coulomb * np.sign(qd))
+        def rigid(q: Array, qd: Array, qdd: Array) -> Array:  # over the limits
+            return np.asarray(dynamics.inverse(q, qd, qdd) - viscous * qd - coulomb * np.sign(qd)) / limits.effort
 
         torque = toppra.constraint.JointTorqueConstraint(
-            rigid, _range(ratio * limits.effort), friction, toppra.constraint.DiscretizationType.Interpolation
+            rigid,
+            _range(np.full(len(friction), ratio)),
+            friction / limits.effort,
+            toppra.constraint.DiscretizationType.Interpolation,
         )
         constraints.append(torque)
     if not constraints:
