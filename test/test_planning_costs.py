@@ -6,7 +6,7 @@
 import casadi as ca
 import numpy as np
 import pytest
-from arms import lesson_arm
+from arms import lesson_arm, resized
 from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
@@ -201,14 +201,20 @@ def test_distances_against_points_on_the_capsules(prr):
             assert found < max(true, 0.0) + 1e-6  # how deep it is inside does not matter
 
 
+@pytest.mark.parametrize("size", [1e-3, 1.0, 20.0])
 @pytest.mark.parametrize("radius", [0.0, 0.0005])
-def test_a_line_and_a_wire_are_covered_by_few_balls(radius):
-    tag = f'<visual><geometry><cylinder radius="{radius}" length="0.5"/></geometry></visual>'
-    arm = rd.load_robot(lesson_arm().replace('<link name="link1">', f'<link name="link1">{tag}', 1))
+def test_a_line_and_a_wire_are_covered_by_few_balls(radius, size):
+    """However large they are."""
+    tag = f'<visual><geometry><cylinder radius="{radius * size}" length="{0.5 * size}"/></geometry></visual>'
+    arm = rd.load_robot(resized(lesson_arm(), size).replace('<link name="link1">', f'<link name="link1">{tag}', 1))
     (wire,) = [one for one in capsules(arm) if one.link == "link1"]
-    clearance = Clearance(arm, [wire], [box("wall", (0.5, 0.0, 0.0), (0.2, 2.0, 2.0))])
-    assert len(clearance.pairs) < 60
-    assert 0.4 - 0.006 < clearance.nearest(np.zeros(arm.n))[0] <= 0.4 - radius + 1e-9
+    for wall, gap in (
+        (box("wall", (0.5 * size, 0.0, 0.0), (0.2 * size, 2.0 * size, 2.0 * size)), 0.4),
+        (sphere("ball", (0.5 * size, 0.0, 0.0), 0.1 * size), 0.4),
+    ):
+        clearance = Clearance(arm, [wire], [wall])
+        assert len(clearance.pairs) < 60
+        assert gap - 0.006 < clearance.nearest(np.zeros(arm.n))[0] / size <= gap - radius + 1e-9
 
 
 def test_the_capsules_hold_the_shapes_of_the_urdf(prr):

@@ -11,7 +11,7 @@ from planned import HOME, PICK, assert_within, passing, prr, slider, solved, who
 
 import robodyn_ros as rd
 from robodyn_ros.errors import InputError
-from robodyn_ros.planning.obstacles import sphere
+from robodyn_ros.planning.obstacles import Capsule, sphere
 from robodyn_ros.planning.problem import JointGoal, MotionLimits, Problem
 from robodyn_ros.planning.time_scaling import plan
 
@@ -26,6 +26,17 @@ def test_a_slider_in_minimum_time():
     cart = slider()
     found = solved(plan, Problem(cart, [0.2], JointGoal([1.9]), limits=whole(cart)))
     assert found.duration == pytest.approx(2.0 * np.sqrt(2.5 * 1.7 / 10.0), rel=1e-3)
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0])
+@pytest.mark.parametrize(("margin", "is_free"), [(0.055, False), (0.045, True)])
+def test_an_obstacle_within_the_margin_is_a_refusal_however_large_the_arm_is(size, margin, is_free):
+    """Its distance is 0.05, in the middle of the way: 50 µm of an arm of millimetres."""
+    ball, cart = sphere("ball", (2.0 * size, 0.35 * size, 0.0), 0.2 * size), slider()
+    body = Capsule("cart", np.zeros(3), np.zeros(3), 0.1 * size)
+    given = {"obstacles": (ball,), "margin": margin * size, "bodies": (body,)}
+    found = plan(Problem(cart, [0.0], JointGoal([4.0 * size]), limits=whole(cart), **given))
+    assert found.solved is is_free, found.reason
 
 
 def test_a_crane_of_tons_with_a_joint_without_effort_limit():

@@ -41,11 +41,12 @@ RADIUS = 0.05
 COVER = 0.15
 """Ratio by which the radius of the balls that cover a capsule exceeds the capsule's."""
 
-THINNEST = 0.005
-"""Radius as of which a thinner capsule is covered [m]."""
+THINNEST = 0.01
+"""Radius as of which a thinner capsule is covered, over its length."""
 
-SMOOTHING = 1e-4
-"""Radius with which distances are smoothed, so that they are differentiable everywhere [m]."""
+SMOOTHING = 1e-3
+"""Radius with which distances are smoothed, so that they are differentiable everywhere: over the least sum of the
+radius of a capsule and the radius, or half the thickness, of an obstacle."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,6 +206,7 @@ class Clearance:
     Attributes:
         pairs: the pair of each row of ``distances``; a pair has a row for each ball that covers a capsule.
         distances: q (n,) → distances (m,) in [m], below 0 where bodies and obstacles overlap.
+        smoothing: what the distances are too small by at most [m].
     """
 
     def __init__(self, robot: Robot, capsules: Sequence[Capsule], obstacles: Sequence[Obstacle]) -> None:
@@ -214,6 +216,8 @@ class Clearance:
             capsules: the arm's bodies.
             obstacles: obstacles in the root link's frame.
         """
+        sizes = [each.radius if isinstance(each, Sphere) else float(each.size.min()) / 2.0 for each in obstacles]
+        self.smoothing = SMOOTHING * (min(capsule.radius for capsule in capsules) + min(sizes))
         q, tree = ca.SX.sym("q", robot.n), build_tree(robot)
         rows: list[ca.SX] = []
         self.pairs: list[ClearancePair] = []
@@ -221,12 +225,12 @@ class Clearance:
             link, ends = robot.link(capsule.link), (capsule.start, capsule.end)
             start, end = (placed(tree, link, q, ca.SX(ca.DM(at))).position for at in ends)
             for obstacle in obstacles:
-                found = _sphere(start, end, capsule, obstacle) if isinstance(obstacle, Sphere) else []
+                found = self._sphere(start, end, capsule, obstacle) if isinstance(obstacle, Sphere) else []
                 if not isinstance(obstacle, Sphere):
                     points, radius = _cover(capsule)
                     local = [ca.DM(obstacle.rotation).T @ (start + s * (end - start) - ca.DM(obstacle.center))
                              for s in points]  # fmt: skip
-                    found = [_box(point, obstacle.size / 2.0) - radius for point in local]
+                    found = [self._box(point, obstacle.size / 2.0) - radius for point in local]
                 rows += found
                 self.pairs += [ClearancePair(capsule.link, obstacle.name)] * len(found)
         self.distances = ca.Function("clearance", [q], [ca.vertcat(*rows)])
@@ -237,31 +241,28 @@ class Clearance:
         row, column = np.unravel_index(int(np.argmin(distances)), distances.shape)
         return float(distances[row, column]), self.pairs[int(row)], int(column)
 
+    def _sphere(self, start: ca.SX, end: ca.SX, capsule: Capsule, obstacle: Sphere) -> list[ca.SX]:
+        center = ca.DM(obstacle.center)
+        along, to = end - start, center - start
+        square = float(np.sum((capsule.end - capsule.start) ** 2))
+        ratio = ca.fmin(1.0, ca.fmax(0.0, ca.dot(to, along) / square)) if square > 0.0 else 0.0
+        return [self._norm(to - ratio * along) - (capsule.radius + obstacle.radius)]
 
-def _sphere(start: ca.SX, end: ca.SX, capsule: Capsule, obstacle: Sphere) -> list[ca.SX]:
-    center = ca.DM(obstacle.center)
-    along, to = end - start, center - start
-    square = float(np.sum((capsule.end - capsule.start) ** 2))
-    ratio = ca.fmin(1.0, ca.fmax(0.0, ca.dot(to, along) / square)) if square > 0.0 else 0.0
-    return [_norm(to - ratio * along) - (capsule.radius + obstacle.radius)]
+    def _box(self, point: ca.SX, half: np.ndarray) -> ca.SX:
+        """Signed distance of a point from a box about the origin."""
+        beyond = ca.fabs(point) - ca.DM(half)
+        outside = self._norm(ca.fmax(beyond, 0.0))
+        return outside + ca.fmin(ca.mmax(beyond), 0.0)
+
+    def _norm(self, vector: ca.SX) -> ca.SX:
+        """Length, smooth at 0, and not above the true one."""
+        return ca.sqrt(ca.sumsqr(vector) + self.smoothing**2) - self.smoothing
 
 
 def _cover(capsule: Capsule) -> tuple[list[float], float]:
     """Ratios of the segment at which the balls' centres lie, and their radius [m]."""
     length = float(np.linalg.norm(capsule.end - capsule.start))
-    radius = (1.0 + COVER) * max(capsule.radius, THINNEST)
+    radius = (1.0 + COVER) * max(capsule.radius, THINNEST * length)
     gap = 2.0 * np.sqrt(radius**2 - capsule.radius**2)
     count = int(np.ceil(length / gap)) + 1 if length > 0.0 else 1
     return np.linspace(0.0, 1.0, count).tolist(), radius
-
-
-def _box(point: ca.SX, half: np.ndarray) -> ca.SX:
-    """Signed distance of a point from a box about the origin."""
-    beyond = ca.fabs(point) - ca.DM(half)
-    outside = _norm(ca.fmax(beyond, 0.0))
-    return outside + ca.fmin(ca.mmax(beyond), 0.0)
-
-
-def _norm(vector: ca.SX) -> ca.SX:
-    """Length, smooth at 0, and not above the true one."""
-    return ca.sqrt(ca.sumsqr(vector) + SMOOTHING**2) - SMOOTHING

@@ -44,9 +44,6 @@ SLOWED = ("velocity limit", "acceleration limit", "jerk limit", "effort limit")
 GOAL_TOLERANCE = 1e-5
 """Amount by which a goal may be missed [m] and [rad], and its velocity [per s]."""
 
-CLEARANCE_TOLERANCE = 1e-4
-"""Amount by which an obstacle may be nearer than its margin between the points [m]."""
-
 ATTEMPTS = 8
 """Number of attempts; each adds points, or slows the motion down a little, if the last one missed a constraint."""
 
@@ -189,8 +186,8 @@ def verify(problem: Problem, trajectory: Trajectory, stops: list[int], tolerance
         distances = np.array(clearance.distances(q.T)).min(axis=0)
         _, pair, at = clearance.nearest(q)
         missing = float(problem.margin - distances[at])
-        found.append((Violation(str(pair), missing, "m"), missing / CLEARANCE_TOLERANCE))
-        np.logical_or.at(close, interval, distances < problem.margin - CLEARANCE_TOLERANCE)
+        found.append((Violation(str(pair), missing, "m"), missing / clearance.smoothing))
+        np.logical_or.at(close, interval, distances < problem.margin - clearance.smoothing)
     worst, ratio = max(found, key=lambda entry: entry[1])
     return Verification(worst, float(ratio), float(errors.max(initial=0.0)), errors, close)
 
