@@ -6,7 +6,7 @@
 import casadi as ca
 import numpy as np
 import pytest
-from arms import lesson_arm, resized
+from arms import lesson_arm, resized, slider
 from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
@@ -49,6 +49,8 @@ def test_the_smooth_model_has_all_of_the_friction_beyond_a_reversal():
     slow = np.array([REVERSAL, -REVERSAL])
     found = np.ravel(model.inverse(Q, slow, Q)) - smooth.inverse(Q, slow, Q)
     assert_allclose(found, 0.7616 * coulomb * [1.0, -1.0], rtol=1e-4)  # three quarters
+    screw = rd.create_dynamics("rnea", rd.load_robot(slider((0.0, 0.1, 2e-3, 20.0))), coulomb=[5.0])  # of 2 mm/s
+    assert_allclose(SmoothModel(screw).inverse(0.0, 2e-4, 0.0), 5.0, rtol=1e-3)
 
 
 def test_a_trajectory_to_follow_is_of_the_arms_joints():

@@ -32,7 +32,8 @@ LIMIT_RATIO = 0.9
 """Default ratio of the limits of speed and effort that a plan uses; the rest remains for the feedback."""
 
 REVERSAL = 0.02
-"""Speed at which a smooth reversal has three quarters of Coulomb friction [rad/s] or [m/s]."""
+"""Speed at which a smooth reversal has three quarters of Coulomb friction, over the velocity limit, or over 1 rad/s or
+m/s if that is less."""
 
 
 class SmoothModel:
@@ -59,7 +60,7 @@ class SmoothModel:
         symbols, rough = model.symbols.copy(), model.parameters.coulomb
         symbols[3 + 2 * n : 3 + 3 * n] = 0.0  # sign(q̇) has no derivative where it matters
         tau = model.expressions("inverse", states, symbols)[0]
-        tau += ca.DM(rough) * ca.tanh(states[1] / REVERSAL)
+        tau += ca.DM(rough) * ca.tanh(states[1] / ca.DM(REVERSAL * np.minimum(dynamics.robot.velocity_limit, 1.0)))
         self.inverse = ca.Function("inverse", states, [tau], ["q", "qd", "qdd"], ["tau"])
 
     @cached_property
