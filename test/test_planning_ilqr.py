@@ -233,20 +233,23 @@ def test_the_forward_pass_follows_the_feedback_within_the_limits(tilted):
         np.testing.assert_allclose(after, np.concatenate([step.q[1], step.qd[1]]), rtol=1e-12, atol=1e-13)
 
 
-def test_linear_quadratic_problem_is_solved_at_once_as_riccati_has_it():
-    """A carriage on a level rail is a double integrator; QT is what is left after the end, for ever."""
+@pytest.mark.parametrize("size", [1.0, 1e-9])
+def test_linear_quadratic_problem_is_solved_at_once_as_riccati_has_it(size):
+    """A carriage on a level rail is a double integrator; QT is what is left after the end, for ever. And so is one of
+    micrograms, on which nanonewtons act.
+    """
     mass, h, Q, R = 3.7, 0.05, np.diag([7.0, 0.4]), np.array([[0.3]])
-    carriage = arms.slider((-5.0, 5.0, 9.0, 1e9), mass)
+    carriage = arms.slider((-5.0, 5.0, 9.0, 1e9), mass * size)
     A, B = np.array([[1.0, h], [0.0, 1.0]]), np.array([[h * h / 2], [h]]) / mass
     P = solve_discrete_are(A, B, h * Q, h * R)
     gain = np.linalg.solve(h * R + B.T @ P @ B, B.T @ P @ A)
-    solver = ILQR(model(carriage), Tracking([0.0, 0.0], Q, R, P), 30)
+    solver = ILQR(model(carriage), Tracking([0.0, 0.0], Q, R / size**2, P), 30)
     start = np.array([0.8, -0.5])
-    found = solver.solve(start, 30 * h, guess=[0.4])
+    found = solver.solve(start, 30 * h, guess=[0.4 * size])
     assert found.solved
     assert found.iterations <= 2
     assert found.cost == pytest.approx(start @ P @ start, rel=1e-12)
-    np.testing.assert_allclose(found.feedback, np.broadcast_to(-gain, (30, 1, 2)), rtol=1e-10)
+    np.testing.assert_allclose(found.feedback, np.broadcast_to(-gain * size, (30, 1, 2)), rtol=1e-10)
 
 
 def optimality(solver, found, limit):

@@ -71,7 +71,7 @@ class ILQRSettings(CheckedSettings):
         1e-7, "solved when an iteration gains less than this ratio of the cost", "-", 0.0, 1.0
     )
     gradient_tolerance: float = setting(
-        1e-7, "solved when no effort would change by more than this ratio of its size plus 1", "-", 0.0, 1.0
+        1e-7, "solved when no effort would change by more than this ratio of its joint's greatest", "-", 0.0, 1.0
     )
     least_reduction: float = setting(1e-4, "least ratio of the expected gain for a step to count", "-", 0.0, 1.0)
     mu_least: float = setting(1e-6, "least regularisation that is not 0", "-", 0.0, 1.0)
@@ -301,7 +301,8 @@ class DDP:
             while not self._passes.backward(self._mu):
                 if not self._increase_regularisation():
                     return "stuck"
-            if np.abs(m.k / (np.abs(m.u) + 1.0)).max() < settings.gradient_tolerance and self._mu < 1e-5:
+            greatest = settings.gradient_tolerance * np.abs(m.u).max(axis=0)
+            if (np.abs(m.k) <= greatest).all() and self._mu < 1e-5:
                 return "gradient"
             termination = self._line_search()
             if termination:
