@@ -11,7 +11,7 @@ from time import perf_counter
 import industrial
 import numpy as np
 import pytest
-from arms import joint, link, robot
+from arms import joint, link, mechanism, robot
 from numpy.testing import assert_allclose
 from planned import HOME, PICK, assert_within, passing, prr, slider, solved, whole
 from scipy.integrate import solve_ivp, trapezoid
@@ -74,6 +74,21 @@ def test_least_effort_of_the_double_integrator():
     found = solved(plan, Problem(slider(), [0.2], JointGoal([1.9]), Effort(), duration=2.0), PATIENT)
     assert found.cost == pytest.approx(12 * 2.5**2 * 1.7**2 / 2.0**3, rel=1e-6)
     assert_allclose(found.q[:, 0], 0.2 + 1.7 * (3 * (found.times / 2) ** 2 - 2 * (found.times / 2) ** 3), atol=1e-6)
+
+
+@pytest.mark.parametrize("limits", [{}, {"effort": np.inf}])
+def test_least_effort_of_an_arm_of_grams_and_millimetres_is_that_of_a_larger_one(limits):
+    """The same motion, with gravity in proportion; its efforts are some 10⁻⁸ N m."""
+    costs = []
+    for mass, size in ((1.0, 1.0), (1e-3, 1e-3)):
+        inertias = 0.11 * mass * size**2, 0.04 * mass * size**2
+        text = mechanism("RR", (1.3 * mass, 0.7 * mass), (0.8 * size, 0.6 * size), (0.35 * size, 0.2 * size), inertias)
+        unit, arm = mass * size**2, rd.create_dynamics("rnea", rd.load_robot(text), gravity=(0.0, 0.0, -9.81 * size))
+        within = whole(arm, **{"velocity": 3.0, "effort": np.array([20.0, 8.0]) * unit} | limits)
+        given = {"cost": Effort(), "duration": 1.5, "limits": within}
+        found = solved(plan, Problem(arm, np.zeros(2), JointGoal([1.0, -0.7]), **given), PATIENT)
+        costs.append(found.cost / unit**2)
+    assert costs[1] == pytest.approx(costs[0], rel=1e-4)
 
 
 def test_tracking_is_the_linear_quadratic_regulator():

@@ -89,7 +89,7 @@ class NonlinearProgram:
     Attributes:
         x: the unknowns.
         cost: cost of the motion.
-        objective: the cost, with a tie-break where time alone counts.
+        objective: the cost, with a tie-break where time alone counts, and larger where the efforts of an arm are small.
         constraints: expressions that stay between ``lower`` and ``upper``.
         lower: lower bounds of the constraints.
         upper: upper bounds of the constraints.
@@ -123,7 +123,7 @@ class NonlinearProgram:
         self._goals()
         self._obstacles()
         self.cost = self._cost(h)
-        self.objective = self.cost + (self._tie_break(h) if time_alone(problem.cost) else 0.0)
+        self.objective = (self.cost + (self._tie_break(h) if time_alone(problem.cost) else 0.0)) / self._usual_cost()
         self.constraints = ca.vertcat(*self._rows)
         self.lower, self.upper = np.concatenate(self._least), np.concatenate(self._most)
 
@@ -245,6 +245,12 @@ class NonlinearProgram:
         last = self._columns.at([count - 1])
         return self._integral(values, h) + final(*last, reference[:, -1])
 
+    def _usual_cost(self) -> float:
+        """The running cost where all unknowns are 1, in which the solver's tolerances count; 1 if it is greater."""
+        n = self._shape[0]
+        found = float(self.problem.cost.functions(n)[0](*self._units, np.zeros(2 * n)))
+        return found if 0.0 < found < 1.0 else 1.0
+
     def _tie_break(self, h: ca.MX) -> ca.MX:
         """A small cost of acceleration and effort (:data:`TIE_BREAK`)."""
         x, unit = self._columns, self._units
@@ -267,14 +273,14 @@ def _times(part: ca.MX, factor: Array) -> ca.MX:
 def _units(problem: Problem) -> Columns:
     """The units of the unknowns, each (n,): limits, if there are any, so that all unknowns are about 1.
 
-    That of effort is its limit, else the effort that holds the arm, or 1; that of acceleration is the acceleration
-    of the joint under this effort.
+    That of effort is its limit, else the effort that holds the arm, or that of 1 rad/s² or m/s²; that of acceleration
+    is the acceleration of the joint under this effort.
     """
     limits, n = problem.bounds, problem.model.n
     held = np.max([np.abs(problem.model.holding(stop)) for stop in problem.stops], axis=0)
-    effort = np.where(np.isfinite(limits.effort), limits.effort, np.maximum(held, 1.0))
     inertia = np.max([np.diag(problem.dynamics.mass_matrix(stop)) for stop in problem.stops], axis=0)
     inertia = np.maximum(inertia, LEAST_INERTIA)
+    effort = np.where(np.isfinite(limits.effort), limits.effort, np.maximum(held, inertia))
     velocity = np.where(np.isfinite(limits.velocity), limits.velocity, 1.0)
     return Columns(np.ones(n), velocity, np.minimum(effort / inertia, limits.acceleration), effort)
 
