@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from arms import joint, link, mechanism, robot
+from arms import joint, link, mechanism, resized, robot
 from industrial import urdfs
 from numpy.testing import assert_allclose
 
@@ -95,12 +95,18 @@ def test_a_two_link_arm_is_asked_for_a_position_only() -> None:
     assert_allclose(goal.rotation_error, 0.7, rtol=1e-9)
 
 
-def test_a_planar_arm_of_six_joints_is_refused_what_is_out_of_its_plane() -> None:
-    kinematics, q = Kinematics(rd.load_robot(mechanism("RRRRRR")), compiled=False), np.full(6, 0.3)
-    pose = kinematics.pose("tool", q)
-    pose[1, 3] += 0.5
-    with pytest.raises(UnreachableError, match=r"out of the plane of the arm by 0\.5 m"):
-        ToolTarget(kinematics, "tool").goal(pose, q)
+@pytest.mark.parametrize("size", [1.0, 1e-3])
+def test_a_planar_arm_of_six_joints_is_refused_what_is_out_of_its_plane(size: float) -> None:
+    arm = rd.load_robot(resized(mechanism("RRRRRR"), size))
+    kinematics, q = Kinematics(arm, compiled=False), np.full(6, 0.3)
+    for far in (0.015, 0.5):
+        pose = kinematics.pose("tool", q)
+        pose[1, 3] += far * size
+        if far < 0.02:
+            assert_allclose(ToolTarget(kinematics, "tool").goal(pose, q).position_error, far * size, rtol=1e-3)
+            continue
+        with pytest.raises(UnreachableError, match=f"out of the plane of the arm by {far * size:.3g} m"):
+            ToolTarget(kinematics, "tool").goal(pose, q)
 
 
 @pytest.mark.skipif(not urdfs(), reason="example-robot-data is not installed")

@@ -28,6 +28,9 @@ from robodyn_ros.robot import Pose
 from robodyn_ros.robot.configuration import ConfigurationSpace
 from robodyn_ros.robot.pose import Array
 
+SLACK = 0.02, 0.05
+"""Default slack: over the mean length of the arm's segments, and in [rad]."""
+
 
 class UnreachableError(RobodynError):
     """A pose that the tool cannot reach; the message has the reason.
@@ -65,7 +68,7 @@ class ToolTarget:
         link: str,
         *,
         task: Task | None = None,
-        slack: tuple[float, float] = (0.01, 0.05),
+        slack: tuple[float, float] | None = None,
         settings: InverseSettings | None = None,
     ) -> None:
         """
@@ -73,7 +76,7 @@ class ToolTarget:
             kinematics: of the arm.
             link: the tool.
             task: the components of a pose that count; those that the arm can reach unless given.
-            slack: see the class.
+            slack: see the class; ``SLACK`` unless given.
             settings: of the search; unless given, the solution nearest to the arm's position.
 
         Raises:
@@ -86,7 +89,7 @@ class ToolTarget:
         normal = plane_normal(found.axes)
         self.task = task or _task(found, normal)
         self._normal = normal if task is None else None  # what a given task does not count is free
-        self.slack = slack
+        self.slack = (SLACK[0] * self._inverse.length, SLACK[1]) if slack is None else slack
         self._planar = None
         if task is None:
             with suppress(RobotDescriptionError):  # most arms are not

@@ -148,6 +148,7 @@ class InverseKinematics:
     Attributes:
         robot: the arm.
         settings: of the search; may be replaced between two solutions.
+        length: mean length of the segments that lead to the link [m].
     """
 
     def __init__(self, kinematics: Kinematics, link: str, settings: InverseSettings | None = None) -> None:
@@ -175,7 +176,7 @@ class InverseKinematics:
         self._lower, self._upper = self.robot.lower, self.robot.upper
         self._reach = reach(kinematics.tree, found, self._lower, self._upper)
         whole = reach(kinematics.tree, found, *position_ranges(self.robot))
-        self._length = whole.radius / len(kinematics.tree.chain(found.body))
+        self.length = whole.radius / len(kinematics.tree.chain(found.body))
         none = np.full(self.robot.n, np.inf)
         self._reach_without_limits = reach(kinematics.tree, found, -none, none)
         self._middle = np.array([joint.middle for joint in self.robot.joints])
@@ -244,7 +245,7 @@ class InverseKinematics:
         step = self._step
         bounded = settings.limits != "ignore"
         step.lower[:], step.upper[:] = (self._lower, self._upper) if bounded else (-np.inf, np.inf)
-        unit = self._length if self._length > settings.position_tolerance else 1.0  # an arm that turns on the spot
+        unit = self.length if self.length > settings.position_tolerance else 1.0  # an arm that turns on the spot
         step.damping[:] = settings.damping, settings.floor, unit
         if settings.limits == "avoid":
             objective = _both(objective, centred(self.robot))
