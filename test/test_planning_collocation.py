@@ -25,7 +25,7 @@ from robodyn_ros.planning.collocation.initial_guess import from_trajectory, init
 from robodyn_ros.planning.collocation.program import Mesh
 from robodyn_ros.planning.collocation.scheme import SCHEMES
 from robodyn_ros.planning.cost import Effort, MinimumTime, Tracking, read_cost
-from robodyn_ros.planning.obstacles import Capsule, sphere
+from robodyn_ros.planning.obstacles import Capsule, box, sphere
 from robodyn_ros.planning.problem import JointGoal, MotionLimits, Problem, ToolGoal
 
 PATIENT = CollocationSettings(time_limit=300.0)  # of a loaded machine
@@ -255,6 +255,23 @@ def test_a_detour_is_found_all_over_the_range_of_a_long_rail(ends):
     assert_allclose([path[0], path[-1]], [start, goal])
     assert (np.array(path) >= gantry.robot.lower).all() and (np.array(path) <= gantry.robot.upper).all()
     assert all(initial_guess.is_free(problem, a, b) for a, b in pairwise(path))
+
+
+@pytest.mark.parametrize("size", [1e-3, 0.1, 1.0])
+def test_a_gantry_leaves_a_cup_however_small_it_is(size):
+    """Its walls are a twentieth of its travel: a search in steps of a metre's size does not see them."""
+    parts = [link("base")]
+    for before, name, axis in (("base", "x", (1, 0, 0)), ("x", "y", (0, 1, 0))):
+        limit = (-size, size, size, 100.0 * size)
+        parts += [link(name, 1.0), joint(f"along_{name}", "prismatic", before, name, axis, limit=limit)]
+    cup = {"front": (0.2, 0.0, 0.1, 1.2), "top": (-0.2, 0.6, 0.9, 0.1), "bottom": (-0.2, -0.6, 0.9, 0.1)}
+    walls = [box(name, (x * size, y * size, 0.0), (a * size, b * size, size)) for name, (x, y, a, b) in cup.items()]
+    body = Capsule("y", np.zeros(3), np.zeros(3), 0.02 * size)
+    given = {"obstacles": tuple(walls), "margin": 0.01 * size, "bodies": (body,)}
+    gantry = rd.create_dynamics("rnea", rd.load_robot(robot("gantry", *parts)))
+    found = solved(plan, Problem(gantry, [-0.1 * size, 0.0], JointGoal([0.8 * size, 0.0]), **given), PATIENT)
+    assert np.abs(found.q[:, 1]).max() > 0.63 * size
+    assert found.duration == pytest.approx(2.667, rel=1e-2)
 
 
 def test_a_detour_that_is_not_found_ends_no_search(arm, monkeypatch):

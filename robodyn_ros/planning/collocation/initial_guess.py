@@ -19,16 +19,16 @@ import numpy as np
 from robodyn_ros.control.motion.point_to_point import point_to_point, rest_to_rest
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import InputError
-from robodyn_ros.planning.collocation.program import Guess, Mesh
+from robodyn_ros.planning.collocation.program import Guess, Mesh, position_units
 from robodyn_ros.planning.collocation.scheme import Scheme
 from robodyn_ros.planning.problem import Problem
 from robodyn_ros.robot.pose import Array
 
 STEP = 0.15
-"""Length of a branch, with joints measured in radians and metres."""
+"""Length of a branch, with joints measured in radians and metres, or by half of their range if that is less."""
 
 RESOLUTION = 0.03
-"""Distance between the positions at which a branch is checked."""
+"""Distance between the positions at which a branch is checked, likewise."""
 
 MAX_BRANCHES = 20000
 """Number of branches after which a search gives up."""
@@ -113,7 +113,8 @@ def _straight(problem: Problem, a: Array, b: Array) -> Trajectory:
 def _random_midpoint(problem: Problem, a: Array, b: Array, random: np.random.Generator) -> Array:
     """A random position around the middle between two positions."""
     limits = problem.bounds
-    return np.clip(random.normal((a + b) / 2.0, np.maximum(np.abs(b - a), 0.3)), limits.lower, limits.upper)
+    spread = np.maximum(np.abs(b - a), 0.3 * position_units(problem))
+    return np.clip(random.normal((a + b) / 2.0, spread), limits.lower, limits.upper)
 
 
 def rrt_connect(problem: Problem, start: Array, goal: Array, seed: int, until: float) -> list[Array] | None:
@@ -129,7 +130,7 @@ def rrt_connect(problem: Problem, start: Array, goal: Array, seed: int, until: f
     if is_free(problem, start, goal):
         return [start, goal]
     random = np.random.default_rng(seed)
-    trees = [_Tree(start), _Tree(goal)]
+    trees = [_Tree(start, position_units(problem)), _Tree(goal, position_units(problem))]
     limits = problem.bounds
     # Half a turn, or π m, beyond zero and both ends of the path: the whole range of most joints.
     around = np.array([start, goal, np.zeros_like(start)])
@@ -151,7 +152,7 @@ def is_free(problem: Problem, a: Array, b: Array) -> bool:
     clearance = problem.clearance
     if clearance is None:
         return True
-    count = max(2, int(np.ceil(np.linalg.norm(b - a) / RESOLUTION)) + 1)
+    count = max(2, int(np.ceil(np.linalg.norm((b - a) / position_units(problem)) / RESOLUTION)) + 1)
     line = a + np.linspace(0.0, 1.0, count)[:, np.newaxis] * (b - a)
     return bool(np.array(clearance.distances(line.T)).min() >= min(problem.margin, 1e-3))
 
@@ -159,8 +160,8 @@ def is_free(problem: Problem, a: Array, b: Array) -> bool:
 class _Tree:
     """A tree of RRT-Connect: positions, each with its parent."""
 
-    def __init__(self, root: Array) -> None:
-        self.positions = [root]
+    def __init__(self, root: Array, unit: Array) -> None:
+        self.positions, self._unit = [root], unit
         self._parents = [0]
         self._known = np.empty((256, len(root)))  # the positions again, as one array
         self._known[0] = root
@@ -168,9 +169,9 @@ class _Tree:
     def extend(self, problem: Problem, towards: Array) -> int | None:
         """Grow one branch; return its index, or None if it is not free."""
         known = self._known[: len(self.positions)]
-        nearest = int(np.argmin(((known - towards) ** 2).sum(axis=1)))
+        nearest = int(np.argmin((((known - towards) / self._unit) ** 2).sum(axis=1)))
         vector = towards - known[nearest]
-        length = float(np.linalg.norm(vector))
+        length = float(np.linalg.norm(vector / self._unit))
         end = towards if length <= STEP else known[nearest] + STEP / length * vector
         if not is_free(problem, known[nearest], end):
             return None

@@ -270,19 +270,25 @@ def _times(part: ca.MX, factor: Array) -> ca.MX:
     return part * ca.repmat(ca.DM(factor), 1, part.shape[1])
 
 
+def position_units(problem: Problem) -> Array:
+    """The unit of each joint's position (n,): 1 rad or 1 m, or half of its range if that is less."""
+    half = (problem.bounds.upper - problem.bounds.lower) / 2.0
+    return np.where(half > 0.0, np.minimum(half, 1.0), 1.0)
+
+
 def _units(problem: Problem) -> Columns:
     """The units of the unknowns, each (n,): limits, if there are any, so that all unknowns are about 1.
 
     That of effort is its limit, else the effort that holds the arm, or that of 1 rad/s² or m/s²; that of acceleration
     is the acceleration of the joint under this effort.
     """
-    limits, n = problem.bounds, problem.model.n
+    limits = problem.bounds
     held = np.max([np.abs(problem.model.holding(stop)) for stop in problem.stops], axis=0)
     inertia = np.max([np.diag(problem.dynamics.mass_matrix(stop)) for stop in problem.stops], axis=0)
     inertia = np.maximum(inertia, LEAST_INERTIA)
     effort = np.where(np.isfinite(limits.effort), limits.effort, np.maximum(held, inertia))
     velocity = np.where(np.isfinite(limits.velocity), limits.velocity, 1.0)
-    return Columns(np.ones(n), velocity, np.minimum(effort / inertia, limits.acceleration), effort)
+    return Columns(position_units(problem), velocity, np.minimum(effort / inertia, limits.acceleration), effort)
 
 
 def _usual_acceleration(problem: Problem, greatest: Array) -> Array:
