@@ -76,18 +76,25 @@ def test_least_effort_of_the_double_integrator():
     assert_allclose(found.q[:, 0], 0.2 + 1.7 * (3 * (found.times / 2) ** 2 - 2 * (found.times / 2) ** 3), atol=1e-6)
 
 
-@pytest.mark.parametrize("limits", [{}, {"effort": np.inf}])
-def test_least_effort_of_an_arm_of_grams_and_millimetres_is_that_of_a_larger_one(limits):
-    """The same motion, with gravity in proportion; its efforts are some 10⁻⁸ N m."""
+@pytest.mark.parametrize(
+    ("mass", "limits", "given"),
+    [
+        (1e-3, {}, {"cost": Effort(), "duration": 1.5}),
+        (1e-3, {"effort": np.inf}, {"cost": Effort(), "duration": 1.5}),
+        (1e-6, {}, {}),
+    ],
+    ids=["least effort", "without limits", "shortest time"],
+)
+def test_the_optimum_of_a_light_arm_of_millimetres_is_that_of_a_larger_one(mass, limits, given):
+    """The same motion, with gravity in proportion; its efforts are some 10⁻⁸ N m, or 10⁻¹¹ N m."""
     costs = []
-    for mass, size in ((1.0, 1.0), (1e-3, 1e-3)):
-        inertias = 0.11 * mass * size**2, 0.04 * mass * size**2
-        text = mechanism("RR", (1.3 * mass, 0.7 * mass), (0.8 * size, 0.6 * size), (0.35 * size, 0.2 * size), inertias)
-        unit, arm = mass * size**2, rd.create_dynamics("rnea", rd.load_robot(text), gravity=(0.0, 0.0, -9.81 * size))
+    for m, size in ((1.0, 1.0), (mass, 1e-3)):
+        inertias = 0.11 * m * size**2, 0.04 * m * size**2
+        text = mechanism("RR", (1.3 * m, 0.7 * m), (0.8 * size, 0.6 * size), (0.35 * size, 0.2 * size), inertias)
+        unit, arm = m * size**2, rd.create_dynamics("rnea", rd.load_robot(text), gravity=(0.0, 0.0, -9.81 * size))
         within = whole(arm, **{"velocity": 3.0, "effort": np.array([20.0, 8.0]) * unit} | limits)
-        given = {"cost": Effort(), "duration": 1.5, "limits": within}
-        found = solved(plan, Problem(arm, np.zeros(2), JointGoal([1.0, -0.7]), **given), PATIENT)
-        costs.append(found.cost / unit**2)
+        problem = Problem(arm, np.zeros(2), JointGoal([1.0, -0.7]), limits=within, **given)
+        costs.append(solved(plan, problem, PATIENT).cost / (unit**2 if given else 1.0))
     assert costs[1] == pytest.approx(costs[0], rel=1e-4)
 
 

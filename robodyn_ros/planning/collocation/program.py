@@ -37,7 +37,7 @@ inertia chatters with a small fraction of its effort. The first costs at most 0.
 """
 
 LEAST_INERTIA = 1e-9
-"""Least inertia by which an acceleration is judged [kg·m²] or [kg]."""
+"""Least inertia by which an acceleration is judged, over the greatest of the arm."""
 
 SHORTEST = 1e-3
 """Least duration of a leg [s]."""
@@ -285,7 +285,7 @@ def _units(problem: Problem) -> Columns:
     limits = problem.bounds
     held = np.max([np.abs(problem.model.holding(stop)) for stop in problem.stops], axis=0)
     inertia = np.max([np.diag(problem.dynamics.mass_matrix(stop)) for stop in problem.stops], axis=0)
-    inertia = np.maximum(inertia, LEAST_INERTIA)
+    inertia = np.maximum(inertia, LEAST_INERTIA * (inertia.max() or 1.0))
     effort = np.where(np.isfinite(limits.effort), limits.effort, np.maximum(held, inertia))
     velocity = np.where(np.isfinite(limits.velocity), limits.velocity, 1.0)
     return Columns(position_units(problem), velocity, np.minimum(effort / inertia, limits.acceleration), effort)
