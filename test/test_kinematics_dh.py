@@ -151,6 +151,19 @@ def test_the_table_of_a_single_joint(convention: str) -> None:
     assert_allclose(read_dh(arm, tip, convention).table.pose([0.7]), Kinematics(arm).pose(tip, [0.7]), atol=1e-12)
 
 
+def test_two_joints_about_one_axis_have_a_table_though_their_places_differ_by_rounding_errors() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        axis, away, base, turn = rng.normal(size=(4, 3)) * [[1.0], [1e-16], [1.0], [1.0]]
+        first = joint("first", "revolute", "base", "a", axis, base, turn)
+        second = joint("second", "revolute", "a", "b", axis, away)
+        tip = joint("tip", "fixed", "b", "tool", None, (0.1, 0.2, 0.3))
+        inertial = 1.0, (0, 0, 0.1), (0.1, 0, 0, 0.1, 0, 0.1)
+        parts = link("base"), link("a", *inertial), first, link("b", *inertial), second, link("tool"), tip
+        arm, q = rd.load_robot(robot("coaxial", *parts)), rng.uniform(-2.0, 2.0, (5, 2))
+        assert_allclose(read_dh(arm, "tool").table.pose(q), Kinematics(arm, compiled=False).pose("tool", q), atol=1e-12)
+
+
 def test_what_has_no_table() -> None:
     inertia = (0.1, 0, 0, 0.1, 0, 0.1)
     nearly = robot(

@@ -230,12 +230,11 @@ def _normals(robot: Robot, axes: list[_Axis]) -> list[_Normal]:
                     f"its axis is {sine:.2g} rad from parallel to that of {one.body.joint.name!r}, so that the table "
                     f"would need offsets of {np.linalg.norm(leaves - one.point):.2g} m; make the axes parallel",
                 )
-        normal = arrives - leaves
-        length = float(np.linalg.norm(normal))
+        normal = arrives - leaves - (arrives - leaves) @ one.direction * one.direction
         if sine >= PARALLEL:  # exactly at right angles to both; away from the first axis if they do not meet
             x = across / sine * (-1.0 if across @ normal < -PARALLEL * size * sine else 1.0)
-        elif length > PARALLEL * size:
-            x = normal / length
+        elif np.linalg.norm(normal) > PARALLEL * size:
+            x = _across(one.direction, normal)
         else:
             x = found[-1].x if found else _perpendicular(one.direction)
         found.append(_Normal(leaves, arrives, x))
@@ -244,9 +243,15 @@ def _normals(robot: Robot, axes: list[_Axis]) -> list[_Normal]:
 
 def _perpendicular(direction: Array) -> Array:
     """A unit vector at right angles: the normalised projection of the root link's x, or else y."""
-    start = np.eye(3)[0] if abs(direction[0]) < 0.9 else np.eye(3)[1]
-    across = start - (start @ direction) * direction
-    return np.asarray(across / np.linalg.norm(across))
+    return _across(direction, np.eye(3)[0] if abs(direction[0]) < 0.9 else np.eye(3)[1])
+
+
+def _across(direction: Array, vector: Array) -> Array:
+    """The unit vector at right angles to a direction that is nearest to a vector, which may be a rounding error."""
+    for _ in range(2):
+        vector = vector - (vector @ direction) * direction
+        vector = vector / np.linalg.norm(vector)
+    return np.asarray(vector)
 
 
 def _frame(axis: _Axis, origin: Array, x: Array) -> Array:
