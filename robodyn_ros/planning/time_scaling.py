@@ -28,6 +28,7 @@ import numpy as np
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.engine.casadi import ca
 from robodyn_ros.errors import InputError, need
+from robodyn_ros.planning.collocation.program import shortest_duration
 from robodyn_ros.planning.plan import Plan, Violation
 from robodyn_ros.planning.problem import Problem, speed
 from robodyn_ros.planning.verification import LIMIT_TOLERANCE, SLOWED, infeasibility, refined, verify
@@ -309,12 +310,16 @@ def fastest_profile(problem: Problem, path: Any, grid: int, ratio: float) -> Spe
         constraints.append(torque)
     if not constraints:
         raise InputError("limits", "of speed, acceleration or effort must be finite for time scaling", limits)
-    knots = np.asarray(path.waypoints[0])
+    knots, stops = map(np.asarray, path.waypoints)
     points = np.unique([np.linspace(a, b, grid + 1) for a, b in itertools.pairwise(knots)])
-    speeds = toppra.algorithm.TOPPRA(constraints, path, gridpoints=points).compute_parameterization(0.0, 0.0)[1]
+    unit = min(1.0, shortest_duration(problem))  # of s, because TOPP-RA has greatest numbers for ṡ² and s̈
+    search = toppra.algorithm.TOPPRA(
+        constraints, toppra.SplineInterpolator(unit * knots, stops), gridpoints=unit * points
+    )
+    speeds = search.compute_parameterization(0.0, 0.0)[1]
     if speeds is None or not np.isfinite(speeds).all():
         return None
-    return SpeedProfile(points, np.asarray(speeds).ravel(), knots)
+    return SpeedProfile(points, np.asarray(speeds).ravel() / unit, knots)
 
 
 def _range(limit: Array) -> Array:

@@ -291,8 +291,12 @@ def _units(problem: Problem) -> Columns:
     return Columns(position_units(problem), velocity, np.minimum(effort / inertia, limits.acceleration), effort)
 
 
+def shortest_duration(problem: Problem) -> float:
+    """About the shortest duration that the limits of velocity, acceleration and effort allow [s]."""
+    path = np.abs(np.diff(problem.stops, axis=0)).sum(axis=0)
+    return float(np.maximum(path / problem.bounds.velocity, 2.0 * np.sqrt(path / _units(problem).qdd)).max())
+
+
 def _usual_acceleration(problem: Problem, greatest: Array) -> Array:
     """Accelerations (n,) to full speed in a quarter of the shortest duration, but not above the greatest (n,)."""
-    path = np.abs(np.diff(problem.stops, axis=0)).sum(axis=0)
-    shortest = np.maximum(path / problem.bounds.velocity, 2.0 * np.sqrt(path / greatest)).max()
-    return np.minimum(4.0 * problem.bounds.velocity / max(shortest, SHORTEST), greatest)
+    return np.minimum(4.0 * problem.bounds.velocity / max(shortest_duration(problem), SHORTEST), greatest)
