@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from arms import losses, slider
+from arms import joint, link, losses, robot, slider
 from numpy.testing import assert_allclose
 from planned import curve
 
@@ -114,6 +114,21 @@ def test_a_joint_with_hardly_any_range_stays_within_it(ends: tuple[float, float]
     made = demonstration(rd.create_dynamics("rnea", rd.load_robot(urdf), compiled=False), t, q)
     least, greatest = made.trajectory.extent()
     assert ends[0] <= least[2] <= greatest[2] <= ends[1]
+    assert greatest[2] - least[2] >= 0.7 * (ends[1] - ends[0])
+
+
+@pytest.mark.parametrize("turned", [0.0, 1.0])
+def test_a_finger_of_millimetres_moves_as_it_was_shown(turned: float) -> None:
+    """Alone or with the arm: its travel is hardly more than the tolerance of an arm, its speed less than at rest."""
+    inertial = 0.1, None, (1e-3, 0, 0, 1e-3, 0, 1e-3)
+    turn = joint("turn", "revolute", "base", "hand", (0, 0, 1), limit=(-2.0, 2.0, 2.0, 50.0))
+    slide = joint("slide", "prismatic", "hand", "finger", (1, 0, 0), limit=(0.0, 3e-3, 5e-3, 20.0))
+    gripper = robot("gripper", link("base"), link("hand", *inertial), turn, link("finger", *inertial), slide)
+    t = np.linspace(0.0, 6.0, 601)
+    ratio = np.clip((t - 1.0) / 4.0, 0.0, 1.0)
+    q = (ratio**2 * (3.0 - 2.0 * ratio))[:, None] * [turned, 3e-3]
+    made = demonstration(rd.create_dynamics("rnea", rd.load_robot(gripper), compiled=False), t, q).trajectory
+    assert_allclose(made.positions[[0, -1], 1], [0.0, 3e-3], atol=4e-5)
 
 
 def test_states_that_come_slowly_are_a_motion() -> None:

@@ -40,6 +40,13 @@ SHORTEST = 30
 MARGIN = 0.2
 """Time of rest that is kept before and after the motion [s]."""
 
+OF_RANGE, OF_SPEED = 0.01, 0.02
+"""Greatest tolerance of a joint over its range, and greatest speed at which it is at rest over its velocity limit: a
+finger of millimetres is not at rest all the time."""
+
+ROUNDING = 1e-9
+"""Least tolerance of a joint [rad] or [m]."""
+
 SLOWEST = 50.0
 """Greatest factor by which a motion is slowed down."""
 
@@ -87,14 +94,16 @@ def demonstration(
     if t.ndim != 1 or len(t) < 2 or (np.diff(t) <= 0.0).any():
         raise InputError("times", "must be at least two that increase", times)
     unwrapped = ConfigurationSpace(robot).unwrap(q)
-    margin = np.minimum(settings.tolerance, (robot.upper - robot.lower) / 2.0)
+    tolerance = np.maximum(np.minimum(settings.tolerance, OF_RANGE * (robot.upper - robot.lower)), ROUNDING)
+    margin = np.minimum(tolerance, (robot.upper - robot.lower) / 2.0)
     least, most = robot.lower + margin, robot.upper - margin
     inside = np.clip(unwrapped, least, most)
     outside = np.abs(inside - unwrapped).max(axis=0) > 2.0 * settings.tolerance
     grid, smooth = _smoothed(t, inside, settings.cutoff)
-    first, last = _moving(grid, smooth, settings.rest_speed, robot.position_unit)
+    rest = np.minimum(settings.rest_speed, OF_SPEED * robot.velocity_limit)
+    first, last = _moving(grid, smooth, rest, robot.position_unit)
     grid, inside = grid[first:last] - grid[first], np.clip(smooth[first:last], least, most)
-    (times, q, qd, qdd), distance = _thinned(grid, inside, settings.tolerance)
+    (times, q, qd, qdd), distance = _thinned(grid, inside, tolerance)
     motion = Trajectory(times, q, qd, qdd)
     slowed = _slowed(dynamics, motion, settings)
     trajectory = Trajectory(slowed * times, q, qd / slowed, qdd / slowed**2)
@@ -110,17 +119,17 @@ def _smoothed(t: Array, q: Array, cutoff: float) -> tuple[Array, Array]:
     return grid, lowpass(even, cutoff, grid[1] - grid[0]) if len(grid) >= SHORTEST else even
 
 
-def _moving(t: Array, q: Array, speed: float, unit: str) -> tuple[int, int]:
-    """First index of the motion, and the one after its last; the speed in that unit a second."""
+def _moving(t: Array, q: Array, speed: Array, unit: str) -> tuple[int, int]:
+    """First index of the motion, and the one after its last; the speeds (n,) in that unit a second."""
     moves = np.flatnonzero((np.abs(np.gradient(q, t, axis=0)) > speed).any(axis=1))
     if not len(moves):
-        raise InputError("positions", f"no joint moves faster than {speed:g} ({unit})/s: nothing was shown", q)
+        raise InputError("positions", f"no joint moves faster than {speed.max():g} ({unit})/s: nothing was shown", q)
     margin = max(1, round(MARGIN / (t[1] - t[0])))
     return max(0, int(moves[0]) - margin), min(len(t), int(moves[-1]) + margin + 1)
 
 
-def _thinned(t: Array, q: Array, tolerance: float) -> tuple[tuple[Array, Array, Array, Array], float]:
-    """Few points (times, q, q̇, q̈) whose quintics stay within the tolerance of all, and their greatest distance."""
+def _thinned(t: Array, q: Array, tolerance: Array) -> tuple[tuple[Array, Array, Array, Array], float]:
+    """Few points (times, q, q̇, q̈) whose quintics stay within the tolerances (n,), and their greatest distance."""
     qd = np.gradient(q, t, axis=0)
     qdd = np.gradient(qd, t, axis=0)
     qd[[0, -1]] = qdd[[0, -1]] = 0.0
@@ -129,10 +138,11 @@ def _thinned(t: Array, q: Array, tolerance: float) -> tuple[tuple[Array, Array, 
         first, last = open_ends.pop()
         ends = [first, last]
         curve = BPoly.from_derivatives(t[ends], np.stack((q[ends], qd[ends], qdd[ends]), axis=1))
-        away = np.abs(curve(t[first : last + 1]) - q[first : last + 1]).max(axis=1)
-        worst = int(away.argmax())
-        if away[worst] <= tolerance or last - first < 2:
-            greatest = max(greatest, float(away[worst]))
+        away = np.abs(curve(t[first : last + 1]) - q[first : last + 1])
+        ratio = (away / tolerance).max(axis=1)
+        worst = int(ratio.argmax())
+        if ratio[worst] <= 1.0 or last - first < 2:
+            greatest = max(greatest, float(away.max()))
             continue
         middle = min(max(first + worst, first + 1), last - 1)
         kept.add(middle)
