@@ -447,6 +447,9 @@ def test_a_stream_is_tracked_until_it_dries_up():
     for ours, given in zip(command.reference, reference, strict=True):
         np.testing.assert_array_equal(ours, given)
     np.testing.assert_array_equal(command.efforts.feedforward, 5.0)
+    arm.loop.stand_still()
+    standing = arm.state(after=0.0).reference
+    np.testing.assert_array_equal([standing.q, standing.qd, standing.effort], [GOAL, ZERO, np.full(3, 5.0)])
     arm.t = begin + 0.2 - PERIOD
     there = Q + 0.05
     late = arm.state(there, after=PERIOD * 1.01)
@@ -492,8 +495,22 @@ def test_a_trajectory_takes_over_from_a_stream():
     arm.loop.track(moving, arm.t)
     begin = arm.t + 2.0
     arm.loop.follow(rest_to_rest([GOAL], [1.0]), begin)
+    assert arm.loop.mode == "hold"
     waiting = arm.until(begin)
     assert is_smooth([*waiting, *arm.until(begin + 1.0)], waiting[0], speed=15 / 8 * 1.1)
+    arm.loop.track(Reference(GOAL, np.array([0.0, -2.0, 0.0]), ZERO, ZERO), arm.t)
+    fast = GOAL + 0.1 * DYNAMICS.robot.velocity_limit / 1.9  # within the limits from rest, 15 / 8 of the mean speed
+    arm.loop.follow(rest_to_rest([fast], [0.1]), arm.t + 2.0)
+
+
+def test_each_trajectory_is_freed_when_it_is_used_no_more(monkeypatch):
+    arm, freed = Arm(), []
+    destroy = arm.loop.core.library.core_trajectory_destroy
+    freeing = lambda address: (destroy(address), freed.append(address))  # noqa: E731
+    monkeypatch.setattr(arm.loop.core.library, "core_trajectory_destroy", freeing)
+    for start in [None, arm.t + 5.0] * 6:  # the one that is followed, and the next
+        arm.loop.follow(rest_to_rest([GOAL], [1.0]), start)
+    assert len(freed) == 10
 
 
 @pytest.mark.parametrize(

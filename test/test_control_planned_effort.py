@@ -22,14 +22,14 @@ def dynamics(prr):
     return rd.create_dynamics("rnea", rd.load_robot(prr))
 
 
-def motion(dynamics, extra=0.0, efforts=True):
+def motion(dynamics, extra=0.0, efforts=True, first=0.0):
     """From rest to rest, by the quintic's derivatives; with the efforts that it takes, and so much more."""
     way, u = np.array([0.4, -0.6, 0.5]), (TIMES / TIMES[-1])[:, None]
     T = TIMES[-1]
     q = np.array([0.5, 0.2, 0.1]) + (10 * u**3 - 15 * u**4 + 6 * u**5) * way
     qd = (30 * u**2 - 60 * u**3 + 30 * u**4) * way / T
     qdd = (60 * u - 180 * u**2 + 120 * u**3) * way / T**2
-    return Trajectory(TIMES, q, qd, qdd, dynamics.inverse(q, qd, qdd) + extra if efforts else None)
+    return Trajectory(TIMES + first, q, qd, qdd, dynamics.inverse(q, qd, qdd) + extra if efforts else None)
 
 
 def loop(dynamics, law):
@@ -56,15 +56,18 @@ def test_on_the_reference_the_command_is_what_was_planned(dynamics, law):
     assert_allclose(followed(loop(dynamics, law), trajectory), trajectory.efforts[1:-1], atol=1e-9)
 
 
-def test_between_two_points_the_command_is_on_the_straight_line(dynamics):
-    trajectory, control = motion(dynamics, np.array([7.0, -1.5, 0.4])), loop(dynamics, "gravity_compensation")
-    control.start(0.0, trajectory.positions[0])
-    control.update(0.0, 0.0, trajectory.positions[0], np.zeros(3))
-    control.follow(trajectory, 0.0)
-    for t in np.arange(0.007, 0.49, 0.007):
+@pytest.mark.parametrize("first", [0.0, 0.09])
+def test_between_two_points_the_command_is_on_the_straight_line(dynamics, first):
+    """Before the first point nothing is planned."""
+    trajectory = motion(dynamics, np.array([7.0, -1.5, 0.4]), first=first)
+    control, begin = loop(dynamics, "gravity_compensation"), 3.0
+    control.update(begin, begin, trajectory.positions[0], np.zeros(3))
+    control.follow(trajectory, begin)
+    for t in np.arange(0.007, 0.49 + first, 0.007):
         sample = trajectory.sample(t)
-        planned = [np.interp(t, TIMES, column) for column in trajectory.efforts.T]
-        assert_allclose(control.update(t, t, sample.q, sample.qd).effort, planned, atol=1e-9)
+        left = dynamics.gravity(sample.q)
+        planned = [np.interp(t, TIMES + first, column, g) for column, g in zip(trajectory.efforts.T, left, strict=True)]
+        assert_allclose(control.update(begin + t, begin + t, sample.q, sample.qd).effort, planned, atol=1e-9)
 
 
 def test_a_law_that_knows_the_arm_needs_no_efforts(dynamics):
@@ -95,7 +98,7 @@ def test_at_the_end_a_hold_takes_over(dynamics):
     control = loop(dynamics, "gravity_compensation")
     followed(control, trajectory)
     end = trajectory.positions[-1]
-    assert_allclose(control.update(0.51, 0.51, end, np.zeros(3)).effort, dynamics.gravity(end), atol=1e-9)
+    assert_allclose(control.update(0.5, 0.5, end, np.zeros(3)).effort, dynamics.gravity(end), atol=1e-9)
 
 
 def test_other_gains_change_no_effort_of_an_arm_on_a_planned_reference(dynamics):

@@ -56,8 +56,9 @@ def test_a_motion_across_the_seam_takes_the_shorter_way() -> None:
     turret.advance(1.5)
     assert_allclose(turret.angle, 2 * np.pi - 3.0, atol=1e-4)
     assert np.abs(turret.errors).max() < 0.01
-    # And back, by a trajectory written in the other turn.
-    turret.loop.follow(Trajectory([0.0, 1.0], [[-3.0], [3.0 - 2 * np.pi]], [[0.0], [0.0]], [[0.0], [0.0]]))
+    # And back, by a trajectory written in the other turn, whose first point and start come later.
+    way = Trajectory([0.1, 1.0], [[-3.0], [3.0 - 2 * np.pi]], [[0.0], [0.0]], [[0.0], [0.0]])
+    turret.loop.follow(way, turret.time + 0.2)
     turret.advance(1.5)
     assert_allclose(turret.angle, 3.0, atol=1e-4)
     assert np.abs(turret.errors).max() < 0.01

@@ -25,7 +25,7 @@ def moving(deceleration=DECELERATION, position=START, rate=RATE, **safety) -> Co
     """A loop whose reference goes at a constant rate, at time 0.1 s."""
     law = rd.create_controller("computed_torque", rd.create_dynamics("rnea", PRR, compiled=False), 100.0, 20.0)
     limits = {"effort_limit": PRR.effort_limit, "deceleration": deceleration}
-    loop = ControlLoop(law, safety=SafetySettings(plausibility=False, **safety), **limits)
+    loop = ControlLoop(law, safety=SafetySettings(plausibility=False, cmd_timeout=0.4, **safety), **limits)
     loop.update(0.0, 0.0, position, rate)
     loop.follow(
         Trajectory([0.0, 0.5], [position, position + 0.5 * rate], np.tile(rate, (2, 1)))
@@ -61,6 +61,9 @@ def test_a_hold_decelerates_each_joint_as_it_may() -> None:
     assert_allclose([r.q for r in found], path, atol=1e-9)
     assert loop.mode == "hold"
     assert not found[-1].qdd.any()
+    for t in np.arange(0.81, 1.2, 0.01):  # cmd_timeout is for the end of a trajectory
+        held = loop.update(t, t, found[-1].q + 1e-3, np.zeros(3)).reference.q
+    assert_allclose(held, found[-1].q)
 
 
 @pytest.mark.parametrize("deceleration", [[-1.0, 1.0, 1.0], [0.0, 1.0, 1.0], [np.nan, 1.0, 1.0], [1.0]])
@@ -112,7 +115,7 @@ def test_trajectories_that_end_at_rest_or_nearly() -> None:
     loop = moving()
     end = START + 0.1
     for speed in (1e-9, 1.19e-7):
-        loop.follow(Trajectory([0.0, 1.0], [START, end], [0.0 * RATE, np.full(3, speed)]))
+        loop.follow(Trajectory([0.0, 1.0], [START, end], [0.0 * RATE, np.full(3, speed)], [RATE, 0.0 * RATE]))
     with pytest.raises(InputError, match="allow_nonzero_velocity_at_trajectory_end"):
         loop.follow(Trajectory([0.0, 1.0], [START, end], [0.0 * RATE, np.full(3, 1.3e-7)]))
 

@@ -388,12 +388,29 @@ def test_position_limits_are_never_passed(way: float) -> None:
 def test_a_wrench_is_an_effort_of_the_joints_and_fades_when_the_stream_ends() -> None:
     arm = Streamed("eight joints")
     wrench = np.array([3.0, -2.0, 5.0, 0.2, -0.1, 0.3])
+    arm.run(0.02, "wrench", wrench)
+    assert_allclose(arm.effort, (1.0 - np.exp(-1.0)) * arm.jacobian().T @ wrench)
     arm.run(0.3, "wrench", wrench)
     assert_allclose(arm.effort, arm.jacobian().T @ wrench, rtol=1e-5)
     assert not arm.qd.any()
+    arm.run(0.12)
+    fading = arm.effort
+    arm.step()
+    assert fading.any()
+    assert_allclose(arm.effort, np.exp(-DT / 0.02) * fading)
     arm.run(0.5)
     assert not arm.effort.any()
     assert arm.loop.mode == "hold"
+
+
+def test_a_stream_that_begins_in_motion_goes_on_from_it() -> None:
+    arm = Streamed("prr")
+    rate, still = np.array([0.1, -0.2, 0.15]), np.zeros(3)
+    arm.loop.track(Reference(arm.q, rate, still, still), arm.t)
+    arm.step()
+    arm.loop.move_tool("twist", arm.jacobian() @ rate, arm.t)
+    arm.step()
+    assert_allclose(arm.qd, rate, rtol=1e-2)
 
 
 def test_a_column_of_a_matrix_is_a_twist() -> None:
@@ -455,12 +472,16 @@ def test_what_is_no_twist_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "turn", [(2.9, 0.1, -0.2), (0.1, 2.9, 0.2), (-0.2, 0.1, 2.9), (-2.8, -0.4, 0.3), (0.3, -0.2, 0.1)]
+    "turn", [(2.9, 0.1, -0.2), (0.1, 2.9, 0.2), (-0.2, 0.1, 2.9), (-2.8, -0.4, 0.3), (0.3, -0.2, 0.1), (0, 0, 0)]
 )
-def test_the_angle_to_a_target_is_right_however_far_it_is_turned(turn: tuple[float, ...]) -> None:
-    arm = Streamed("eight joints")
+@pytest.mark.parametrize("before", [0.0, 0.2])
+def test_the_angle_to_a_target_is_right_however_far_it_is_turned(turn: tuple[float, ...], before: float) -> None:
+    """A pose that jumps, by its angle or by its position alone, is the target at once, also within a stream."""
+    arm, shift = Streamed("eight joints"), 0.0 if any(turn) else 0.3
     target = arm.pose()
+    arm.run(before, "pose", target, 0.02)
     target[:3, :3] = so3.exp(np.array(turn)) @ target[:3, :3]
+    target[0, 3] += shift
     arm.run(arm.dt, "pose", target)
     assert_allclose(arm.loop.tool_stream.angle, np.linalg.norm(turn), rtol=0.0, atol=1e-3)
-    assert_allclose(arm.loop.tool_stream.distance, 0.0, atol=1e-3)
+    assert_allclose(arm.loop.tool_stream.distance, shift, atol=1e-3)

@@ -32,7 +32,7 @@
 
 void core_destroy(Core* c) {
   if (!c) return;
-  for (int k = 0; k < MOTIONS; ++k) { core_trajectory_destroy(c->held[k]); core_trajectory_destroy(c->back[k]); }
+  for (int k = 0; k < MOTIONS; ++k) core_trajectory_destroy(c->held[k]);
   for (int k = 0; k < 2; ++k) core_trajectory_destroy(c->stops[k]);
   free(c);
 }

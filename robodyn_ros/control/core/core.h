@@ -142,7 +142,8 @@ typedef struct {
    stored under `id`, in References. */
 CoreRefusal core_follow(Core* core, CoreTrajectory* trajectory, const CoreTolerances* tolerances, int64_t id);
 
-/* Returns a trajectory that the loop does not use any more; 0 if there is none. */
+/* Returns a trajectory that the loop does not use any more; 0 if there is none. To be called until then after each
+   core_follow, or before the next one. */
 CoreTrajectory* core_returned(Core* core);
 
 /* Outcomes of a trajectory; one that is not kept any more counts as switched off. */

@@ -307,7 +307,7 @@ struct Core {
   State state;
   Period period;
   CoreSettings* settings;
-  CoreTrajectory *held[MOTIONS], *back[MOTIONS]; /* trajectories that may be in use, and those to return */
+  CoreTrajectory* held[MOTIONS]; /* trajectories that may be in use */
   CoreTrajectory* stops[2]; /* memory of the latest stopping motion, and of the one before */
   int stop;
   double begins[KINDS * RECURRENCES]; /* times at which recent faults began (KINDS, RECURRENCES) [s] */

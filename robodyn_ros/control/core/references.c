@@ -53,16 +53,17 @@ static double ramped_of(const PathTime* y) { return y->s + 0.5 * (y->speed + y->
 /* The path time of a trajectory, and its first two derivatives. */
 static void path_time(const PathTime* y, double t, double* path, double* speed, double* change) {
   const double u = t - y->t, ramp = ramp_of(y), slope = copysign(PATH_ACCELERATION, y->target - y->speed);
+  const double changing = smaller(u, ramp);
   *change = u < ramp ? slope : 0;
-  *path = u < ramp ? y->s + y->speed * u + 0.5 * slope * u * u : ramped_of(y) + y->target * (u - ramp);
-  *speed = u < ramp ? y->speed + slope * u : y->target;
+  *speed = y->speed + slope * changing;
+  *path = y->s + 0.5 * (y->speed + *speed) * changing + *speed * (u - changing);
 }
 
 /* The time at which the path time is `path`, which is not over yet [s]; INFINITY if it does not get there. */
 static double reaches(const PathTime* y, double path) {
   const double away = path - y->s, left = path - ramped_of(y), slope = copysign(PATH_ACCELERATION, y->target - y->speed);
-  if (left < 0) return y->t + 2 * away / (y->speed + sqrt(greater(y->speed * y->speed + 2 * slope * away, 0)));
-  return y->t + ramp_of(y) + (left > 0 ? left / y->target : 0);
+  if (left <= 0) return y->t + 2 * away / (y->speed + sqrt(greater(y->speed * y->speed + 2 * slope * away, 0)));
+  return y->t + ramp_of(y) + left / y->target;
 }
 
 /* The reference of the present source at a time: r (REFERENCES, N). */
@@ -83,7 +84,7 @@ CORE_SHARED int planned_at(const References* y, double t, double* effort) {
   EACH effort[i] = NAN;
   if (y->source != TRAJECTORY || y->time.is_scaled || !m->efforts) return 0;
   t -= y->start;
-  if (t < m->times[0] || t >= m->times[m->points - 1]) return 0; /* at the last point the arm may still brake */
+  if (t < m->times[0]) return 0;
   const int64_t k = segment_at(m, t), columns = m->columns;
   const double ratio = (t - m->times[k]) / (m->times[k + 1] - m->times[k]);
   for (int64_t j = 0; j < columns; ++j) {
@@ -132,7 +133,7 @@ CORE_SHARED void proceed(const Settings* s, References* y, double t, const doubl
 CORE_SHARED void wait(References* y, double dt) {
   if (y->source != TRAJECTORY && y->source != STOPPING) return;
   y->start += dt; y->end += dt; y->time.t += dt;
-  if (y->source == TRAJECTORY && y->judged == 1) { y->goal_start += dt; y->goal_end += dt; }
+  if (y->judged == 1) { y->goal_start += dt; y->goal_end += dt; }
 }
 
 /* The outcome of a trajectory that ends now, by the rules of joint_trajectory_controller; 0 if it does not end. */
@@ -293,9 +294,9 @@ static int is_used(const Core* c, const CoreTrajectory* y) {
 
 CoreTrajectory* core_returned(Core* c) {
   for (int k = 0; k < MOTIONS; ++k) {
-    CoreTrajectory* found = c->back[k] ? c->back[k] : c->held[k];
-    if (!found || (!c->back[k] && is_used(c, found))) continue;
-    if (c->back[k]) c->back[k] = 0; else c->held[k] = 0;
+    CoreTrajectory* found = c->held[k];
+    if (!found || is_used(c, found)) continue;
+    c->held[k] = 0;
     return found;
   }
   return 0;
@@ -304,8 +305,7 @@ CoreTrajectory* core_returned(Core* c) {
 /* Stores a trajectory; at most two of the places are in use. */
 static void keep_trajectory(Core* c, CoreTrajectory* y) {
   int place = 0;
-  for (int k = 0; k < MOTIONS; ++k) if (!c->held[k] || !is_used(c, c->held[k])) place = k;
-  c->back[place] = c->held[place];
+  while (c->held[place] && place + 1 < MOTIONS) ++place;
   c->held[place] = y;
 }
 
@@ -384,8 +384,8 @@ static int begin_stop(Core* c, double begin, const double* now) {
       qd[k * N + i] = rate - slowing * braked;
     }
   }
-  m->times = t; m->bernstein = b; m->first = q; m->last = q + (points - 1) * N; m->efforts = 0;
-  y->rows[0] = q; y->rows[1] = qd; y->rows[2] = 0;
+  m->times = t; m->bernstein = b; m->first = q; m->last = q + (points - 1) * N;
+  y->rows[0] = q; y->rows[1] = qd;
   EACH m->column[i] = i;
   for (int k = 0; k + 1 < points; ++k) EACH {
     const double ends[2] = {q[k * N + i], q[(k + 1) * N + i]}, speeds[2] = {qd[k * N + i], qd[(k + 1) * N + i]};
