@@ -325,6 +325,21 @@ def test_a_retreat_goes_back_the_way_that_the_arm_came() -> None:
     assert bench.loop.fault is None  # acknowledged
 
 
+@pytest.mark.parametrize("kind", ["touch", "collision"])
+def test_on_the_way_back_a_retreat_only_carries_the_arm(kind: str) -> None:
+    """It eases in, and goes on at the speed at which the arm came. A second one stays where it begins."""
+    bench = pushed("retreat", kind)
+    memory, gravity = bench.loop.core.state, bench.loop.dynamics.gravity
+    trail, last, begin = memory.trail.reshape(-1, 3).copy(), int(memory.trail_last), float(memory.active_begin)
+    path = np.array([memory.found, *(trail[(last - k) % len(trail)] for k in range(int(memory.trail_count)))])
+    assert (len(path) > 1) == (kind == "touch")
+    for since in np.arange(0.005, 0.8, 0.005):
+        place = (since**2 / 0.2 if since < 0.1 else since - 0.05) / 0.02
+        q = [np.interp(place, np.arange(len(path)), column) for column in path.T]
+        effort = bench.loop.update(begin + since, begin + since, q, np.zeros(3)).effort
+        assert_allclose(effort, gravity(np.array(q)), atol=1e-6)
+
+
 def test_a_touch_that_becomes_a_collision_stays_one_until_it_has_been_quiet() -> None:
     reactions = FaultReactions(touch=("hold", 9.0), collision=("float", 9.0))
     bench = Bench(PRR, reactions=reactions, thresholds=thresholds(3, touch=1.5, collision=6.0))
