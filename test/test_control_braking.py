@@ -108,6 +108,17 @@ class Braked:
         return now
 
 
+def test_an_unexplained_effort_that_brakes_a_moving_joint_is_friction_and_one_that_drives_it_is_a_disturbance():
+    """At rest it may be either, so it is a disturbance, too: no effort of the model explains 10 kN·m."""
+    arm = Braked(None).arm
+    memory = arm.loop.core.state
+    memory.consistency.v[:], memory.consistency.residual[:] = [1.0, -1.0, 0.0], 1e4
+    arm.loop.watch(arm.t + 1.0)
+    assert arm.loop.fault.kind == "states"
+    np.testing.assert_array_equal(memory.dry_friction > 5e3, [True, False, False])
+    np.testing.assert_array_equal(memory.disturbance > 5e3, [False, True, True])
+
+
 def braked_by(q, qd):
     """The effort of a reaction that brakes an arm with these velocities."""
     momentum = DYNAMICS.mass_matrix(q) @ qd
