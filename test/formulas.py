@@ -12,7 +12,6 @@ TOKEN = re.compile(
 )
 
 
-NAMES = re.compile(r"(?:\\dot\{q\}|[A-Za-z])_\{[^}]*\}|g")
 WAVE = re.compile(r"\$([cs]_\{[^}]*\}) = \\(sin|cos) ?\(?([^$)]*)\)?\$")
 
 

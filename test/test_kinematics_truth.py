@@ -43,16 +43,22 @@ def states(robot: rd.Robot, count: int) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("name", ARMS)
 def test_pinocchio(name: str) -> None:
-    """Every link: pose, Jacobian and its time derivative in all three frames, at its origin, and at its COM."""
+    """Every link: pose, Jacobian and its time derivative in all three frames, at its origin, and at its COM.
+
+    And the poses of all links at once.
+    """
     robot = rd.load_robot(ARMS[name])
     kinematics, truth = Kinematics(robot, compiled=False), Pinocchio(robot, (0, 0, -9.81))
     model, data, lead = truth.model, truth.data, truth.lead
     links = robot.links if len(robot.links) < 6 else [robot.links[1], robot.links[-2], robot.link(tip(name, robot))]
-    frames = {link.name: model.getFrameId(link.name, pinocchio.FrameType.BODY) for link in links}
+    frames = {link.name: model.getFrameId(link.name, pinocchio.FrameType.BODY) for link in robot.links}
+    all_poses = Kernel(kinematics.poses_program(), np.zeros(0), compiled=False)
     for q, qd in zip(*states(robot, 2), strict=True):
         full, rate = truth.configuration(q), lead @ qd
         pinocchio.computeJointJacobiansTimeVariation(model, data, full, rate)
         pinocchio.updateFramePlacements(model, data)
+        expected = np.concatenate([data.oMf[frame].homogeneous for frame in frames.values()])
+        assert_allclose(all_poses.call(q), expected, atol=1e-12, rtol=0)
         for link in links:
             frame = frames[link.name]
             assert_allclose(kinematics.pose(link.name, q), data.oMf[frame].homogeneous, atol=1e-12, rtol=0)
@@ -71,18 +77,6 @@ def test_pinocchio(name: str) -> None:
                 world = kinematics.jacobian(link.name, q)  # compared above
                 world[:3] += np.cross(world[3:], shift, axis=0)
                 assert_allclose(kinematics.jacobian(link.name, q, point=link.inertial.com), world, atol=1e-12, rtol=0)
-
-
-@pytest.mark.parametrize("name", ARMS)
-def test_pinocchio_of_all_links_at_once(name: str) -> None:
-    robot = rd.load_robot(ARMS[name])
-    kernel = Kernel(Kinematics(robot).poses_program(), np.zeros(0), compiled=False)
-    truth = Pinocchio(robot, (0, 0, -9.81))
-    for q in states(robot, 2)[0]:
-        pinocchio.framesForwardKinematics(truth.model, truth.data, truth.configuration(q))
-        frames = [truth.model.getFrameId(link.name, pinocchio.FrameType.BODY) for link in robot.links]
-        expected = np.concatenate([truth.data.oMf[frame].homogeneous for frame in frames])
-        assert_allclose(kernel.call(q), expected, atol=1e-12, rtol=0)
 
 
 @pytest.mark.parametrize("name", ARMS)

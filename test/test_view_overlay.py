@@ -24,11 +24,11 @@ from truth import Pinocchio
 import robodyn_ros as rd
 from robodyn_ros.errors import InputError, RobotDescriptionError
 from robodyn_ros.robot.pose import Pose
-from robodyn_ros.view import LAYERS, Arrow, Ball, Line, Overlay
+from robodyn_ros.view import Overlay
 from robodyn_ros.view.browser import GHOST, NARROW, PANEL, SHEET, on_white, page_head
 from robodyn_ros.view.drawing import ArmDrawing
-from robodyn_ros.view.marks import Meshes, Shape, foot_on_wall, mesh_path, read_mesh, read_shapes, wall_lines
-from robodyn_ros.view.overlay import FULL_ARC, VELOCITY_SPAN
+from robodyn_ros.view.marks import Meshes, Shape, mesh_path, read_mesh, read_shapes
+from robodyn_ros.view.overlay import FULL_ARC
 from robodyn_ros.view.panel import PLOTS, History, Panel, Requests, plot_range
 
 URDF = Path(__file__).parents[1] / "urdf"
@@ -71,32 +71,6 @@ def test_an_ellipsoid_is_turned_and_not_mirrored():
     assert_allclose([np.linalg.det(ball.rotation) for ball in balls], 1.0)
 
 
-def test_the_velocity_of_the_tip_is_its_way(robot):
-    overlay, h = Overlay(robot), 1e-6
-    before, after = (overlay._kinematics.pose("tool", Q + step * QD)[:3, 3] for step in (-h, h))
-    arrow = named(overlay.marks(Q, QD), "velocity", "tool")
-    assert_allclose((arrow.end - arrow.start) / VELOCITY_SPAN, (after - before) / (2 * h), rtol=1e-8)
-
-
-def test_efforts_are_drawn_as_shares_of_the_limit(robot):
-    overlay = Overlay(robot)
-    marks = overlay.marks(Q, QD, np.array([500.0, -48.0, 36.0]))
-    elevator = named(marks, "effort", "elevator")
-    assert_allclose(elevator.end - elevator.start, [0.0, 0.0, overlay.size / 3.0], atol=1e-12)  # 5/6 of 600 N, up
-    for name, share in (("shoulder", -0.5), ("wrist", 1.0)):
-        arc = named(marks, "effort", name)
-        spokes = (
-            arc.points
-            - arc.points.mean(axis=0) * 0
-            - overlay._kinematics.pose({"shoulder": "arm", "wrist": "hand"}[name], Q)[:3, 3]
-        )
-        angles = np.unwrap(np.arctan2(spokes[:, 0], spokes[:, 2]))  # about +y
-        assert angles[-1] - angles[0] == pytest.approx(share * FULL_ARC)
-    assert_allclose(elevator.color, (0.95, 0.425, 0.2, 1.0))  # half of amber, half of red
-    assert_allclose(named(marks, "effort", "shoulder").color, (0.7625, 0.7, 0.25, 1.0))  # three quarters of amber
-    assert_allclose(named(marks, "effort", "wrist").color, (0.95, 0.15, 0.15, 1.0))  # red
-
-
 def test_nothing_is_drawn_of_what_is_not_there(robot):
     marks = Overlay(robot).marks(Q, np.zeros(3), np.zeros(3))
     assert not {"velocity", "effort", "trace"} & {mark.layer for mark in marks}
@@ -125,18 +99,6 @@ def test_traces_grow_with_the_way_and_can_be_forgotten(robot):
 def test_a_tip_that_is_not_there_is_an_error(robot):
     with pytest.raises(InputError, match="'gripper' is not in the robot; it has base"):
         Overlay(robot, tip="gripper")
-
-
-@pytest.mark.parametrize("name", ["r", "pr", "rr", "prr"])
-def test_every_mechanism_has_every_layer(name):
-    robot = rd.load_robot(URDF / f"{name}.urdf")
-    overlay, some = Overlay(robot), np.full(robot.n, 0.3)
-    overlay.marks(0.0 * some, some)
-    marks = overlay.marks(some, some, some, some)
-    assert {mark.layer for mark in marks} == set(LAYERS)
-    assert {type(mark) for mark in marks} == {Ball, Arrow, Line}
-    names = [(mark.layer, mark.name) for mark in marks]
-    assert len(names) == len(set(names))
 
 
 def test_the_shapes_of_the_prr_arm(robot):
@@ -322,18 +284,6 @@ def test_the_corners_of_what_is_drawn_are_those_of_its_boxes():
     corners = turned.corners(Meshes())
     assert_allclose(np.ptp(corners, axis=0), [0.2, 0.2, 0.6])
     assert_allclose(corners.mean(axis=0), [1, 2, 3])
-
-
-def test_a_wall_is_a_square_in_its_plane_and_a_short_line_out_of_it():
-    point, normal = np.array([0.3, -0.2, 0.5]), np.array([0.6, -0.3, 1.6])
-    out = normal / np.linalg.norm(normal)
-    *square, short = wall_lines("table", point, normal, 0.4)
-    for line in square:
-        assert_allclose((line.points - point) @ out, 0.0, atol=1e-12)
-        assert_allclose(np.linalg.norm(line.points - point, axis=1), 0.4 * np.sqrt(2.0))
-        assert_allclose(foot_on_wall(line.points[0] + 0.7 * normal, point, normal), line.points[0], atol=1e-15)
-    assert_allclose(short.points, [point, point + 0.04 * out])
-    assert {line.name for line in (*square, short)} == {f"table.{n}" for n in ("edge", "rising", "falling", "normal")}
 
 
 def test_a_ghost_has_only_the_links_that_are_elsewhere(robot):
