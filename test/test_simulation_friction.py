@@ -169,8 +169,7 @@ FRICTIONS = st.builds(
 )
 def test_friction_only_takes_energy(frictions, rates, gravity):
     """Energy never grows, but for what the integrator makes of it: as much as it makes without friction, and little."""
-    urdf = arms.mechanism("PRR", (13, 1, 6), (1, 0.5, 0.343), (0.1, 0.25, 0.14), (0.1, 1 / 48, 0.06))
-    arm = plant_of(urdf, 5e-4, gravity=gravity, friction=frictions, velocity_limit=np.full(3, np.inf))
+    arm = plant_of("prr", 5e-4, gravity=gravity, friction=frictions, velocity_limit=np.full(3, np.inf))
     arm.reset([0.3, 0.6, -0.4], rates)
     before = energy(arm)
     for _ in range(150):

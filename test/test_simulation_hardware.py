@@ -5,7 +5,6 @@
 
 import copy
 import pickle
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +15,7 @@ from robodyn_ros.errors import ConfigurationError, InputError, RobodynError
 from robodyn_ros.simulation.hardware import DriveModel
 from robodyn_ros.tasks import make_simulated
 
-ROBOT = rd.load_robot(Path(__file__).parents[1] / "urdf" / "prr.urdf")
+ROBOT = rd.load_robot("prr")
 START = {"initial_position.elevator": 0.5, "initial_position.shoulder": -0.6, "initial_position.wrist": 0.3}
 GRAVITY = (0.0, 0.0, -9.81)
 HELD = [20.0 * 9.81, 30.0, 5.0]
@@ -219,13 +218,6 @@ def test_a_brake_stops_an_arm_that_is_deep_in_a_compliant_stop():
     made.command(HELD)
     made.advance(1)
     assert made.plant.qd[0] > 0.0  # the stop pushes it out
-
-
-def test_wrong_values_are_named():
-    with pytest.raises(ConfigurationError, match=r"actuators\.wrist\.lag"):
-        hardware(**{"actuators.wrist.lag": "slow"})
-    with pytest.raises(ConfigurationError, match="state_rate"):
-        hardware(state_rate=0.3e3)
 
 
 def test_what_drives_add_by_themselves():

@@ -149,6 +149,7 @@ def test_parameters_reach_mujoco(arm):
         gravity=(1.0, -2.0, 9.0),
         armature=np.linspace(0.1, 0.4, n),
         viscous=np.ones(n),
+        compiled=False,
         **drawn.parameters,
     )
     model, rng = MuJoCoModel(dynamics), np.random.default_rng(2)
@@ -172,7 +173,7 @@ def test_a_link_with_shapes_and_no_inertial_stays_without_mass(kind):
         arms.joint("plate", kind, "arm", "flange", (0, 1, 2), (0.2, 0, 0)),
         arms.joint("grasp", "revolute", "flange", "hand", (1, 0, 0)),
     )
-    dynamics = rd.create_dynamics("rnea", rd.load_robot(urdf))
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(urdf), compiled=False)
     q = np.linspace(0.3, 0.7, dynamics.robot.n)
     model = MuJoCoModel(dynamics, contact=True)
     np.testing.assert_allclose(model.mass_matrix(q), dynamics.mass_matrix(q), rtol=1e-10, atol=1e-15)
@@ -196,7 +197,7 @@ def test_attributes_that_the_urdf_leaves_out():
         <origin xyz="0 0.1 -0.2"/><mass value="1.5"/><inertia ixx="0.02" iyy="0.03" izz="0.04"/></inertial>
         <collision><geometry><box/></geometry></collision></link>
         <joint name="turn" type="continuous"><parent link="base"/><child link="arm"/><axis/></joint></robot>"""
-    dynamics = rd.create_dynamics("rnea", rd.load_robot(pendulum))
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(pendulum), compiled=False)
     state = np.array([[0.3], [0.7], [-0.2]])
     np.testing.assert_allclose(MuJoCoModel(dynamics).inverse(*state), dynamics.inverse(*state), rtol=1e-12)
     with pytest.raises(ConfigurationError, match=r"MuJoCo cannot take this arm: .*'size'"):

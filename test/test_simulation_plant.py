@@ -20,17 +20,7 @@ from robodyn_ros.simulation import Plant, StopSettings
 from robodyn_ros.simulation.plant.mujoco import MuJoCoPlant
 from robodyn_ros.simulation.rollout import rollout
 
-PRR = arms.robot(
-    "prr",
-    arms.link("base"),
-    arms.link("carriage", 13, None, (0.1, 0, 0, 0.1, 0, 0.1)),
-    arms.link("arm", 1, (0, 0, 0.25), (0.02, 0, 0, 1 / 48, 0, 0.001)),
-    arms.link("hand", 6, (0, 0, 0.14), (0.05, 0, 0, 0.0588, 0, 0.01)),
-    arms.joint("elevator", "prismatic", "base", "carriage", (0, 0, 1), None, None, (0, 2.1, 2, 600)),
-    arms.joint("shoulder", "revolute", "carriage", "arm", (0, 1, 0), None, None, (-2, 2, 12, 96)),
-    arms.joint("wrist", "revolute", "arm", "hand", (0, 1, 0), (0, 0, 0.5), None, (-1.5, 2.1, 8, 36)),
-)
-
+PRR = arms.OURS["prr"]
 KINDS = [Plant, MuJoCoPlant]
 
 
@@ -73,8 +63,8 @@ def test_free_fall_onto_the_stop():
 
 def test_an_arm_without_effort_falls_onto_its_stops_and_lies_there_for_good():
     """The hand swings on until friction has stopped it; before, it is fast enough to lift the elevator off its stop."""
-    rough = '<axis xyz="0.0 1.0 0.0"/><dynamics damping="0.3" friction="0.1"/>'
-    arm = plant_of(PRR.replace('<axis xyz="0.0 1.0 0.0"/>', rough), q0=[1.5, 0.3, 0.2])
+    rough = '<axis xyz="0 1 0"/><dynamics damping="0.3" friction="0.1"/>'
+    arm = plant_of(PRR.replace('<axis xyz="0 1 0"/>', rough), q0=[1.5, 0.3, 0.2])
     robot, before, lifted = arm.dynamics.robot, energy(arm), False
     for _ in range(8000):
         q = arm.q

@@ -3,11 +3,9 @@
 
 """Rollouts: a motion in one compiled call, and the closed loop without ROS on the real arm's numbers."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-from arms import awkward
+from arms import OURS, awkward
 from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
@@ -18,13 +16,12 @@ from robodyn_ros.plugins import load
 from robodyn_ros.simulation import Plant, rk4_step, simulate
 from robodyn_ros.simulation.rollout import rollout
 
-PRR = Path(__file__).parents[1] / "urdf" / "prr.urdf"
 POSES = np.array([[0, 0, 0], [0.4, -1.0, 0], [0.8, 1.2, 0], [0.2, -1.83, -0.12], [0, 0, 0]])
 TIMES = np.array([0.0, 1.2, 2.8, 4.6, 6.0])
 
 
 def test_each_law_is_better_than_the_one_before_over_the_named_poses():
-    dynamics = rd.create_dynamics("rnea", rd.load_robot(PRR))
+    dynamics = rd.create_dynamics("rnea", rd.load_robot("prr"))
     trajectory, none, home = rest_to_rest(POSES, TIMES), np.zeros(3), np.zeros(3)
     found = []
     for name in ("pd", "gravity_compensation", "computed_torque"):
@@ -44,7 +41,7 @@ def test_each_law_is_better_than_the_one_before_over_the_named_poses():
 
 
 def test_goes_on_from_where_the_plant_is():
-    dynamics = rd.create_dynamics("rnea", rd.load_robot(PRR))
+    dynamics = rd.create_dynamics("rnea", rd.load_robot("prr"))
     plant, zero = Plant(dynamics, q0=[0.5, 0.2, 0.1]), np.zeros(3)
     hold = Reference(plant.q, zero, zero, zero)
     controller = rd.create_controller("gravity_compensation", dynamics, 100.0, 20.0)
@@ -57,8 +54,8 @@ def test_goes_on_from_where_the_plant_is():
 
 def test_the_integral_acts():
     """A law with integral action holds a payload that its model lacks."""
-    dynamics = rd.create_dynamics("rnea", rd.load_robot(PRR))
-    heavy = rd.create_dynamics("rnea", rd.load_robot(PRR), payload=rd.Payload("tool", 1.0))
+    dynamics = rd.create_dynamics("rnea", rd.load_robot("prr"))
+    heavy = rd.create_dynamics("rnea", rd.load_robot("prr"), payload=rd.Payload("tool", 1.0))
     zero, q = np.zeros(3), np.array([0.5, 0.6, 0.2])
     hold = Reference(q, zero, zero, zero)
     law = rd.create_controller("computed_torque", dynamics, 400.0, 40.0, 2000.0)
@@ -74,7 +71,7 @@ def test_the_integral_acts():
     [((-1.0,), "duration: must not be"), ((np.nan,), "duration: is not finite"), ((1.0, 0), "held: must be 1 or more")],
 )
 def test_a_time_that_is_none_is_refused(given, said):
-    dynamics = rd.create_dynamics("rnea", rd.load_robot(PRR))
+    dynamics = rd.create_dynamics("rnea", rd.load_robot("prr"))
     law, zero = rd.create_controller("pd", dynamics, 9.0, 6.0), np.zeros(3)
     with pytest.raises(rd.InputError, match=said):
         simulate(Plant(dynamics), law, lambda t: Reference(zero, zero, zero, zero), *given)
@@ -86,7 +83,7 @@ def test_nothing_is_summed_up_at_the_effort_limit():
             self.last = integral
             return super().compute(q, qd, reference, integral)
 
-    dynamics, zero, q = rd.create_dynamics("rnea", rd.load_robot(PRR)), np.zeros(3), np.array([0.5, 0.6, 0.2])
+    dynamics, zero, q = rd.create_dynamics("rnea", rd.load_robot("prr")), np.zeros(3), np.array([0.5, 0.6, 0.2])
     law, far = Watched(dynamics, 400.0, 40.0, 100.0), Reference(q + [0.001, 1.0, 0.0], zero, zero, zero)
     simulate(Plant(dynamics, q0=q, effort_limit=[600.0, 1.0, 36.0]), law, lambda t: far, 0.1)
     assert law.last[1] == 0.0 and law.last[0] > 0.0
@@ -95,7 +92,7 @@ def test_nothing_is_summed_up_at_the_effort_limit():
 @pytest.mark.parametrize("name", rd.available("dynamics"))
 @pytest.mark.parametrize("arm", ["prr", "tilted", "mimic"])
 def test_it_is_the_step_again_and_again(name, arm):
-    robot = rd.load_robot((awkward() | {"prr": PRR.read_text()})[arm])
+    robot = rd.load_robot((OURS | awkward())[arm])
     dynamics = rd.create_dynamics(name, robot)
     rng = np.random.default_rng(10)
     q, qd = rng.uniform(-1, 1, (2, robot.n))
@@ -122,13 +119,13 @@ def test_it_is_the_step_again_and_again(name, arm):
 def test_wrong_input(change, message):
     given = {"q": np.zeros(3), "qd": np.zeros(3), "tau": np.zeros(3), "dt": 1e-3, "steps": 5} | change
     with pytest.raises(rd.RobodynError, match=message):
-        rollout(rd.create_dynamics("rnea", rd.load_robot(PRR)), **given)
+        rollout(rd.create_dynamics("rnea", rd.load_robot("prr")), **given)
 
 
 @pytest.mark.parametrize("compiled", [True, False])
 def test_a_motion_beyond_the_range_of_numbers(compiled):
     """It ends with the step and the state that lead there, whoever does the steps."""
-    dynamics = rd.create_dynamics("rnea", rd.load_robot(PRR), compiled=compiled)
+    dynamics = rd.create_dynamics("rnea", rd.load_robot("prr"), compiled=compiled)
     with pytest.raises(SimulationError, match=r"step 0 of 0.001 s, from q = \[.*leads beyond the range of numbers"):
         rollout(dynamics, [0, 0.3, 0], [0, 1e200, 0], np.zeros(3), 1e-3, 5)
     with pytest.raises(SimulationError, match=r"step [1-9]\d* of 10 s"):
