@@ -61,7 +61,7 @@ def positions(arm: rd.Robot, count: int, seed: int = 1) -> np.ndarray:
 def test_round_trip_over_random_poses(name: str) -> None:
     """Both branches lead to the pose to 1e-12; one is where it came from, as exactly as the bend of the arm allows."""
     arm = rd.load_robot(ARMS[name])
-    kinematics, inverse = Kinematics(arm), PlanarInverse(arm, "tool")
+    kinematics, inverse = Kinematics(arm, compiled=False), PlanarInverse(arm, "tool")
     q = positions(arm, COUNT[name])
     poses = kinematics.pose("tool", q)
     prr = arm.n == 3
@@ -113,7 +113,7 @@ def test_reachability_is_decided_without_rounding() -> None:
 
 def test_a_tool_that_is_folded_onto_the_shoulder_points_in_any_direction() -> None:
     robot = rd.load_robot(mechanism("RR", lengths=(0.5, 0.5)))
-    kinematics, inverse = rd.Kinematics(robot), PlanarInverse(robot, "tool")
+    kinematics, inverse = rd.Kinematics(robot, compiled=False), PlanarInverse(robot, "tool")
     for first in (-2.9, 0.3, 1.7):
         pose = kinematics.pose("tool", [first, np.pi])
         (found,) = inverse.solve_pose(pose, slack=1e-15).solutions
@@ -124,7 +124,7 @@ def test_a_tool_that_is_folded_onto_the_shoulder_points_in_any_direction() -> No
 def test_a_pose_is_reached_however_straight_the_arm_is(name: str) -> None:
     """The position alone gives the second joint to the root of its rounding, the heading to its rounding."""
     arm = rd.load_robot(ARMS[name])
-    kinematics, inverse = Kinematics(arm), PlanarInverse(arm, "tool")
+    kinematics, inverse = Kinematics(arm, compiled=False), PlanarInverse(arm, "tool")
     straight = inverse.arm.sense * np.angle(inverse.arm.links[0] / inverse.arm.links[1])
     for bend in (0.0, 1e-9, -1e-8, 1e-7, -1e-5, 0.3):
         for first in (-2.1, 0.4, 1.7):
@@ -213,7 +213,7 @@ def test_an_arm_that_is_moved_by_a_mimic_joint_has_no_closed_form() -> None:
     arm = rd.load_robot(text)
     with pytest.raises(RobotDescriptionError, match=r"'leader'.*moves the link by a joint that mimics it"):
         PlanarInverse(arm, "tool")
-    kinematics, q = Kinematics(arm), np.array([0.4, 0.3])
+    kinematics, q = Kinematics(arm, compiled=False), np.array([0.4, 0.3])
     goal = ToolTarget(kinematics, "tool").goal(kinematics.pose("tool", q), np.zeros(2))
     assert_allclose(goal.q, q, atol=1e-5)
 
@@ -245,7 +245,7 @@ def test_workspace_by_the_closed_form_holds_every_sample(name: str) -> None:
 def test_without_limits_of_the_joints_only_the_lift_bounds() -> None:
     """Shoulder and wrist turn without end: the limits of the lift alone decide on both branches."""
     arm = rd.load_robot(ARMS["prr"].replace('"revolute"', '"continuous"'))
-    kinematics, inverse = Kinematics(arm), PlanarInverse(arm, "tool")
+    kinematics, inverse = Kinematics(arm, compiled=False), PlanarInverse(arm, "tool")
     rng = np.random.default_rng(4)
     q = np.column_stack((rng.uniform(arm.lower[0], arm.upper[0], 10), rng.uniform(-9.0, 9.0, (10, 2))))
     for pose in kinematics.pose("tool", q):

@@ -61,7 +61,7 @@ def test_an_arm_in_a_tilted_plane_is_not_squeezed() -> None:
 def test_a_drawing_is_as_large_as_its_frame_lets_it_be() -> None:
     """A stretched arm reaches from one margin to the other."""
     robot = rd.load_robot(URDF / "two_link.urdf")
-    length = rd.Kinematics(robot).pose("tool", [0.0, 0.0])[0, 3]
+    length = rd.Kinematics(robot, compiled=False).pose("tool", [0.0, 0.0])[0, 3]
     first, second = circles(drawn(robot, [0.0, 0.0]), "7")[:2]
     np.testing.assert_allclose((second - first)[0] / 0.5 * length, WIDTH - 2.0 * MARGIN, rtol=1e-3)
     np.testing.assert_allclose(first[0], MARGIN, atol=0.1)

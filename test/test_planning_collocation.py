@@ -166,7 +166,7 @@ def test_the_pendulum_swings_up():
     rod = link("rod", 2.0, (0.0, 0.0, -0.5), (0.04, 0.0, 0.0, 0.05, 0.0, 0.01))
     pivot = joint("pivot", "revolute", "base", "rod", axis=(0, 1, 0), limit=(-7.0, 7.0, 20.0, 5.0))
     pendulum = rd.load_robot(robot("pendulum", link("base"), rod, pivot))
-    dynamics = rd.create_dynamics("rnea", pendulum)
+    dynamics = rd.create_dynamics("rnea", pendulum, compiled=False)
     assert dynamics.gravity([np.pi / 2])[0] == pytest.approx(9.81)
     problem = Problem(dynamics, [0.0], JointGoal([np.pi]), Effort(), duration=3.0, limits=whole(dynamics))
     found = solved(plan, problem, CollocationSettings(intervals=60, tolerance=3e-4, time_limit=300.0))
@@ -231,17 +231,17 @@ def test_joints_that_gravity_never_loads_reach_a_goal_of_the_tool():
         parts.append(link(f"link{index + 1}", 1.3 - 0.4 * index, (0.15 - 0.05 * index, 0.01, 0.0), inertia))
         place = {"axis": (0, 0, 1), "xyz": (length, 0, 0), "limit": limit}
         parts.append(joint(f"joint{index + 1}", "revolute", before, f"link{index + 1}", **place))
-    scara = rd.create_dynamics("rnea", rd.load_robot(robot("scara", *parts)))
-    goal = rd.Kinematics(scara.robot).pose("link3", np.array([0.5, 0.9, 1.3]))
+    scara = rd.create_dynamics("rnea", rd.load_robot(robot("scara", *parts)), compiled=False)
+    goal = rd.Kinematics(scara.robot, compiled=False).pose("link3", np.array([0.5, 0.9, 1.3]))
     found = solved(plan, Problem(scara, [0.2, 0.6, 0.3], ToolGoal(goal, "link3")), PATIENT)
-    assert_allclose(rd.Kinematics(scara.robot).pose("link3", found.q[-1]), goal, atol=1e-5)
+    assert_allclose(rd.Kinematics(scara.robot, compiled=False).pose("link3", found.q[-1]), goal, atol=1e-5)
 
 
 def test_a_goal_at_which_the_tool_always_is_is_reached_at_once():
     """The position of a tool on the axis of the only joint."""
     pivot = joint("pivot", "revolute", "base", "disc", axis=(0, 0, 1))
     parts = link("base"), link("disc", 1.5, (0.02, 0.0, 0.1), (0.01, 0.0, 0.0, 0.02, 0.0, 0.03)), pivot
-    disc = rd.create_dynamics("rnea", rd.load_robot(robot("disc", *parts)))
+    disc = rd.create_dynamics("rnea", rd.load_robot(robot("disc", *parts)), compiled=False)
     found = solved(plan, Problem(disc, [0.4], ToolGoal.at((0.0, 0.0, 0.0), "disc")), PATIENT)
     assert_allclose(found.q, 0.4, atol=1e-6)
 
@@ -252,7 +252,7 @@ def test_a_detour_is_found_all_over_the_range_of_a_long_rail(ends):
     along = joint("along", "prismatic", "base", "beam", axis=(1, 0, 0), limit=(0.0, 10.0, 1.0, 100.0))
     across = joint("across", "prismatic", "beam", "tool", axis=(0, 1, 0), limit=(4.0, 9.0, 1.5, 80.0))
     parts = link("base"), link("beam", 2.5, (0.1, 0, 0)), link("tool", 1.3, (0, 0, 0.05)), along, across
-    gantry = rd.create_dynamics("rnea", rd.load_robot(robot("gantry", *parts)))
+    gantry = rd.create_dynamics("rnea", rd.load_robot(robot("gantry", *parts)), compiled=False)
     start, goal = np.array(ends)
     ball = sphere("ball", (*(start + goal) / 2.0, 0.0), 0.4)
     tool = (Capsule("tool", np.zeros(3), np.array([0.0, 0.0, 0.1]), 0.05),)

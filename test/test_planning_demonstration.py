@@ -17,7 +17,7 @@ from robodyn_ros.cli.main import main
 from robodyn_ros.errors import InputError
 from robodyn_ros.planning.demonstration import DemonstrationSettings, demonstration
 
-PRR = rd.load_robot(Path(__file__).parents[1] / "urdf/prr.urdf")
+PRR = rd.load_robot("prr")
 DYNAMICS = rd.create_dynamics("rnea", PRR, compiled=False)
 RATE = 200.0
 
