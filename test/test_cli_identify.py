@@ -136,7 +136,7 @@ def test_a_locked_joint_that_moves_is_named_also_where_commands_have_no_names(re
     bag = Bag().states("/joint_states", ROBOT.joint_names, T, position=found.position.values)
     path = bag.arrays("/commands", T, found.measured.values[:, :2]).write(tmp_path / "run")
     _, _, err = command("identify", URDF, path, "--joints", "elevator,shoulder", "--lock", "wrist=0.2")
-    assert "joint wrist moves by" in err
+    assert re.search(r"run: joint wrist moves by \S+ rad, but the model has it locked", err)
 
 
 def test_a_locked_joint_that_rests_at_the_seam_of_its_encoder_does_not_move(recorded, tmp_path, command):
@@ -194,7 +194,6 @@ def test_finds_a_payload(recorded, command):
         (["prr", "train.mcap", "--out", URDF], "is read here, and not overwritten"),
         (["prr", "nowhere", "--out", "known.urdf"], "nowhere: there is no such file"),
         (["pqr", "train.mcap", "--out", "known.urdf"], "no arm of this package"),
-        ([URDF, "train.mcap", "--payload-link", "foot"], "'foot' is not in the robot"),
         ([URDF, "train.mcap", "--payload-link", "hand", "--out", "x.urdf"], "--out: is of use for the arm's numbers"),
         ([URDF, "train.mcap", "--payload-link", "hand", "--armature"], "--armature: is of use for the arm's numbers"),
         ([URDF, "train.mcap", "--gap", "0"], "gap: must be within"),

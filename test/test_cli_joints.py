@@ -9,7 +9,6 @@ from pathlib import Path
 import arms
 import numpy as np
 import pytest
-from recordings import table
 
 from robodyn_ros.cli.main import VERBS
 
@@ -216,13 +215,3 @@ def test_a_joint_that_does_not_exist_is_refused_by_name(verb, folder, command):
     assert "error: --joints: 'elbow' is not in the robot" in command.error(
         verb, read, "--joints", "elevator,elbow", *NEEDED.get(verb, [])
     )
-
-
-def test_identify_says_that_a_locked_joint_moves(folder, command):
-    t = np.arange(0.0, 4.0, 0.01)
-    wave = np.sin(np.outer(t, [2.0, 3.0, 5.0]))
-    position = wave * [0.2, 0.3, 0.3] + [0.5, 0.0, 0.0]
-    table(folder / "run.csv", ("elevator", "shoulder", "wrist"), t, position=position, effort=5.0 * wave)
-    _, _, err = command("identify", "fixed.urdf", "run.csv", "--joints", "shoulder,wrist", "--lock", "elevator=0.5")
-    assert "run.csv: joint elevator moves by 0.4 m, but the model has it locked" in err
-    assert "has it locked" not in command("identify", "grip.urdf", "run.csv", *CHOSEN)[2]
