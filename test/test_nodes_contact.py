@@ -53,8 +53,7 @@ def test_a_push_is_told(graph, prr, source):
         contact |= {"contact.effort_source": "commanded", "realtime": "on"}
     if source == "sensor":
         contact |= {"contact.sensor_load": [0.5, 0.1, 0.0, 0.0]}
-    graph.start("simulator", "-r", "commands:=controller/commands", robot_description=prr, initial_position=START)
-    graph.start("controller", robot_description=prr, use_sim_time=True, **contact)
+    graph.start_arm(prr, {"initial_position": START}, **contact)
     efforts = graph.listen(JointState, "controller/external_efforts")
     wrenches = graph.listen(WrenchStamped, "controller/external_wrench")
     states = graph.listen(JointState, "joint_states")
@@ -115,13 +114,6 @@ def test_a_push_is_told(graph, prr, source):
     graph.wait(tared, "nothing after ~/tare")
 
 
-def test_tare_without_an_observer_is_refused(graph, prr):
-    graph.start("controller", robot_description=prr)
-    answer = graph.call(Trigger, "controller/tare")
-    assert not answer.success
-    assert "contact.observe" in answer.message
-
-
 def test_measured_efforts_that_are_missing_are_told():
     """A message about other joints is none of the observer's, and is not counted."""
     counted = []
@@ -160,16 +152,20 @@ class Asked:
         return SimpleNamespace(call_async=call, service_is_ready=lambda: True)
 
 
+def watched(prr):
+    """What a watch knows of the arm, and the pose of its tool."""
+    robot, q = rd.load_robot(prr), np.array([0.3, -0.9, 0.4])
+    return SimpleNamespace(robot=robot, commanded=(), q=q), rd.Kinematics(robot).pose("tool", q)
+
+
 def test_the_wrench_is_drawn_where_it_acts(prr):
     """An arrow at the link, as long as the arm for a force of its weight; none for a faint or an old one."""
-    robot, node = rd.load_robot(prr), Asked()
-    watch = SimpleNamespace(robot=robot, commanded=(), q=np.array([0.3, -0.9, 0.4]))
-    view = ToolWatch(node, watch)
+    (watch, pose), node = watched(prr), Asked()
+    view, robot = ToolWatch(node, watch), watch.robot
     assert view.marks(2.0) == []
     weight = 9.81 * sum(body.inertial.mass for body in robot.bodies)
     node.heard[0](push((0.0, 0.0, 0.5 * weight)))
     (arrow,) = view.marks(2.0)
-    pose = rd.Kinematics(robot).pose("tool", watch.q)
     assert_allclose(arrow.start, pose[:3, 3])
     assert_allclose(arrow.end - arrow.start, 0.5 * 2.0 * pose[:3, 2], atol=1e-12)
     node.heard[0](push((0.0, 0.0, 1e-3 * weight)))
@@ -181,10 +177,7 @@ def test_the_wrench_is_drawn_where_it_acts(prr):
 def test_the_stiffness_is_drawn_while_its_law_runs(prr):
     """An ellipsoid along the axes of the base or of the tool, as long as each is stiff."""
     law = {"cartesian_impedance.stiffness": [800.0, 0.0, 1e6, 30.0, 30.0, 30.0]}
-    node = Asked(controller="cartesian_impedance", **law)
-    robot = rd.load_robot(prr)
-    watch = SimpleNamespace(robot=robot, commanded=(), q=np.array([0.3, -0.9, 0.4]))
-    pose = rd.Kinematics(robot).pose("tool", watch.q)
+    node, (watch, pose) = Asked(controller="cartesian_impedance", **law), watched(prr)
     for frame, axes in (("base", np.eye(3)), ("tool", pose[:3, :3])):
         node.values["task.frame"] = frame
         view = ToolWatch(node, watch)
@@ -200,9 +193,8 @@ def test_the_stiffness_is_drawn_while_its_law_runs(prr):
 
 
 def test_walls_are_drawn_where_the_tool_meets_them(prr):
-    robot = rd.load_robot(prr)
-    watch = SimpleNamespace(robot=robot, commanded=(), q=np.array([0.3, -0.9, 0.4]))
-    tool = rd.Kinematics(robot).pose("tool", watch.q)[:3, 3]
+    watch, pose = watched(prr)
+    tool = pose[:3, 3]
     wall = {"wall.point": [0.7, 0.1, 0.2], "wall.normal": [-3.0, 0.0, 4.0]}
     box = {"hand_guiding.walls": [-1e3, -1e3, 0.2, 0.6, 1e3, 1.2]}
     node = Asked(controller="hand_guiding", **{"wall.link": "tool"}, **wall, **box)

@@ -67,15 +67,6 @@ def report(request, capsys):
     return reported
 
 
-def without(index):
-    def change(message):
-        for values in (message.name, message.position, message.velocity):
-            values.pop(index)
-        return message
-
-    return change
-
-
 def changed(**fields):
     def change(message):
         for name, value in fields.items():
@@ -88,9 +79,6 @@ def changed(**fields):
 UNUSABLE = {
     "silence": ("no joint states", lambda message: None),
     "too old": ("state too old", lambda message: older(message, 0.2)),
-    "from the future": ("state from the future", lambda message: older(message, -0.2)),
-    "joint missing": ("state refused", without(1)),
-    "velocity missing": ("state refused", changed(velocity=[])),
     "position not a number": ("state refused", changed(position=[0.5, math.nan, 0.25])),
 }
 """Fault → what it is counted as, and the change of the states that makes it; test_nodes_states.py has more of them."""
@@ -173,19 +161,6 @@ def test_velocities_are_estimated_where_that_is_asked_for(rig):
     rig.graph.wait(lambda: rig.graph.diagnostics("controller")["message"].startswith("hold"), "no fault")
     rig.until("the same command without a fault", still, time.monotonic())
     assert rig.graph.set("controller", missing_velocity="refuse")[0].successful
-    rig.as_usual()
-
-
-@pytest.mark.parametrize("by", [-0.04, 0.06])
-def test_stamps_out_of_order(rig, report, by):
-    """They are left out, and what follows goes on; what stays ahead of the clock is accepted after a while."""
-    rig.as_usual()
-    before = rig.count("state out of order")
-    begin = time.monotonic()
-    rig.change = lambda message: older(message, -by)
-    rig.graph.wait(lambda: rig.count("state out of order") > before, "it to be counted")
-    took = rig.until("the usual command", rig.usual, begin)
-    report(took)
     rig.as_usual()
 
 

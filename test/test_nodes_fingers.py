@@ -18,12 +18,9 @@ from robodyn_ros.nodes.common.client_library import LATCHED
 
 @pytest.mark.thorough
 def test_the_planner_moves_the_arm_and_leaves_the_fingers(graph, prr):
-    urdf = with_fingers(prr)
-    common = {"robot_description": urdf, "joints": ARM}
-    wiring = ("-r", "joint_commands:=controller/joint_commands")
-    graph.start("simulator", *wiring, initial_position={**START, "grip": 0.05}, lockstep=True, **common)
-    graph.start("controller", use_sim_time=True, **common)
-    graph.start("planner", limit_ratio=0.5, time_limit=60.0, **common)
+    urdf, start = with_fingers(prr), {**START, "grip": 0.05}
+    graph.start_arm(urdf, {"initial_position": start, "joints": ARM}, lockstep=True, joints=ARM)
+    graph.start("planner", limit_ratio=0.5, time_limit=60.0, robot_description=urdf, joints=ARM)
     graph.wait(lambda: graph.diagnostics("planner")["message"] == "waiting for a target", "a planner that sees the arm")
     plans = graph.listen(JointTrajectory, "planner/joint_trajectory", LATCHED)
     states = graph.listen(JointState, "joint_states", 10)

@@ -52,10 +52,8 @@ def test_a_continuous_joint_that_carries_the_arm_is_where_it_is_in_any_turn(prr,
 def test_an_arm_is_controlled_without_its_fingers(graph, prr, realtime):
     """In lockstep: the controller knows that the fingers move, and gravity stays compensated."""
     urdf = with_fingers(prr)
-    common = {"robot_description": urdf, "joints": ARM}
-    wiring = ("-r", "joint_commands:=controller/joint_commands")
-    graph.start("simulator", *wiring, initial_position={**START, "grip": 0.05}, lockstep=True, **common)
-    graph.start("controller", use_sim_time=True, realtime=realtime, **common)
+    start = {**START, "grip": 0.05}
+    graph.start_arm(urdf, {"initial_position": start, "joints": ARM}, lockstep=True, realtime=realtime, joints=ARM)
     gravity = graph.listen(JointState, "controller/efforts/gravity", 10)
     states = graph.listen(JointState, "joint_states", 10)
     fingers = graph.talk(JointState, "locked_joints")

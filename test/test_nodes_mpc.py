@@ -20,10 +20,7 @@ def test_follows_a_trajectory_and_says_when_it_could_not_solve(graph, prr):
 
     # What is compiled for the law is in the cache before anybody waits for it.
     rd.create_controller("mpc", rd.create_dynamics("rnea", rd.load_robot(prr)), 1.0, 1.0)
-    wiring = ("-r", "joint_commands:=controller/joint_commands")
-    common = {"robot_description": prr}
-    graph.start("simulator", *wiring, initial_position=START, lockstep=True, **common)
-    graph.start("controller", use_sim_time=True, **{"mpc.budget": 60.0}, **common)
+    graph.start_arm(prr, {"initial_position": START}, lockstep=True, **{"mpc.budget": 60.0})
     diagnostics = graph.listen(DiagnosticArray, "/diagnostics", 1000)
 
     def runs(law, realtime):

@@ -36,12 +36,9 @@ def arm(graph, prr):
 
     def start(**parameters):
         # Faster, and most of the work would be that of an arm which waits for this process.
-        graph.start(
-            "simulator", "-r", "joint_commands:=controller/joint_commands", robot_description=prr,
-            initial_position=START, lockstep=True, real_time_factor=10.0, state_rate=125.0,
-            mismatch={"payload_mass": 2.0},
-        )  # fmt: skip
-        graph.start("controller", robot_description=prr, use_sim_time=True, gains=GAINS, **parameters)
+        simulator = {"initial_position": START, "real_time_factor": 10.0, "state_rate": 125.0}
+        held = {"mismatch": {"payload_mass": 2.0}}
+        graph.start_arm(prr, simulator | held, lockstep=True, gains=GAINS, **parameters)
 
     return start
 

@@ -94,23 +94,13 @@ def test_home_to_pick_in_minimum_time_on_the_simulated_arm(rig, prr):
 
 
 def test_the_command_sends_a_plan_to_the_controller(graph, prr):
-    rig = graph
-    rig.start(
-        "simulator",
-        "-r",
-        "joint_commands:=controller/joint_commands",
-        robot_description=prr,
-        lockstep=True,
-        real_time_factor=1.0,
-        state_rate=200.0,
-    )
-    rig.start("controller", robot_description=prr, use_sim_time=True)
-    states = rig.listen(JointState, "joint_states")
-    rig.wait(lambda: states, "joint states")
-    command = rig.command("plan", PRR, "--to", "PICK", "--limit-ratio", "0.6", "--method", "time-scaling", "--send")
-    assert rig.ended(command, 90.0) == 0, command.output
+    graph.start_arm(prr, {"real_time_factor": 1.0, "state_rate": 200.0}, lockstep=True)
+    states = graph.listen(JointState, "joint_states")
+    graph.wait(lambda: states, "joint states")
+    command = graph.command("plan", PRR, "--to", "PICK", "--limit-ratio", "0.6", "--method", "time-scaling", "--send")
+    assert graph.ended(command, 90.0) == 0, command.output
     there = np.array([0.3, -1.83, -0.12])  # of the demonstration
-    rig.wait(lambda: abs(np.array(states[-1].position) - there).max() < 2e-3, "the arm there", 60.0)
+    graph.wait(lambda: abs(np.array(states[-1].position) - there).max() < 2e-3, "the arm there", 60.0)
 
 
 def test_a_target_out_of_reach_is_refused_with_the_reason(rig, prr):

@@ -48,7 +48,6 @@ BAD = {
     ("viewer", "wrong type"): ({"port": "http"}, "port"),
     ("markers", "no such layer"): ({"layers": ["com", "masses"]}, "layers: masses: there are com, gravity"),
     ("markers", "no such tool"): ({"tool": "gripper"}, "error: tool: 'gripper' is not in the robot"),
-    ("markers", "a former parameter"): ({"tip": "hand"}, "tip: there is no such parameter any more: use 'tool'"),
     ("simulator", "no description"): ({"robot_description": ""}, "robot_description"),
     ("simulator", "a misspelt description"): (
         {"robot_description": "", "robot_descripton": "prr"},
@@ -59,9 +58,6 @@ BAD = {
     ("simulator", "no whole number of steps"): ({"state_rate": 300.0}, "state_rate"),
     ("planner", "no file"): ({"robot_description": "nope.urdf"}, "nope.urdf: cannot be read"),
     ("planner", "no such joint"): ({"joints": ["elbow"]}, "elbow"),
-    ("planner", "a former parameter"): ({"tip": "hand"}, "tip: there is no such parameter any more: use 'tool'"),
-    ("commissioner", "a former parameter"): ({"overspeed": 0.5}, "use 'speed_limit'"),
-    ("teleoperator", "a former parameter"): ({"passivity": False}, "passivity: there is no such parameter any more"),
     ("teleoperator", "too few joints of the other end"): (
         {"role": "leader", "other_joints": ["a", "b"]},
         "other_joints: must be 3 names, not 2",
@@ -70,7 +66,6 @@ BAD = {
         {"coupling": "tool", "other_joints": ["a", "b", "c"]},
         "other_joints: must be empty if the tools are coupled",
     ),
-    ("simulator", "a former parameter"): ({"clock_rate": 600.0}, "clock_rate: there is no such parameter any more"),
     ("conductor", "a former parameter"): (MOTION | {"patience": 0.2}, "patience: there is no such parameter any more"),
     ("conductor", "too few numbers"): (MOTION | {"waypoints": [0.0] * 3}, "waypoints: has 3 numbers, not 2 times by 2"),
     ("conductor", "times that fall"): (MOTION | {"times": [1.0, 0.0]}, "times: must rise strictly"),

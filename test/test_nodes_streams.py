@@ -26,8 +26,7 @@ START = {"elevator": 0.3, "shoulder": -0.9, "wrist": 0.4}
 
 def started(graph, prr, **parameters):
     """A simulated arm and its controller: states, efforts, the sender of poses, and where the tool is."""
-    graph.start("simulator", "-r", "commands:=controller/commands", robot_description=prr, initial_position=START)
-    graph.start("controller", robot_description=prr, use_sim_time=True, **parameters)
+    graph.start_arm(prr, {"initial_position": START}, **parameters)
     kinematics = rd.Kinematics(rd.load_robot(prr))
     states, told = graph.listen(JointState, "joint_states"), graph.listen(JointState, "controller/efforts/total")
     graph.wait(lambda: states and told, "commands")

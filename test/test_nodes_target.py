@@ -29,9 +29,7 @@ class Rig:
 
     def __init__(self, graph, prr):
         self.graph, self.kinematics = graph, rd.Kinematics(rd.load_robot(prr))
-        wiring = ("-r", "commands:=controller/commands")
-        graph.start("simulator", *wiring, robot_description=prr, initial_position=START)
-        graph.start("controller", robot_description=prr, use_sim_time=True)
+        graph.start_arm(prr, {"initial_position": START})
         self.states = graph.listen(JointState, "joint_states")
         tool = graph.listen(PoseStamped, TOOL)
         self.reports = graph.listen(DiagnosticArray, "/diagnostics")

@@ -200,8 +200,7 @@ def test_a_trajectory_that_does_not_begin_at_its_start_time_is_counted_as_refuse
 
 def test_long_trajectories_and_messages_cost_no_command(graph, prr):
     """Commands go on while 100,000 points are prepared, and the arm follows them; what is longer is refused unread."""
-    graph.start("simulator", "-r", "commands:=controller/commands", robot_description=prr, state_rate=200.0)
-    graph.start("controller", robot_description=prr, use_sim_time=True, diagnostics_rate=50.0)
+    graph.start_arm(prr, {"state_rate": 200.0}, diagnostics_rate=50.0)
     commands = graph.listen(JointState, "controller/joint_commands", 100_000)
     graph.wait(lambda: len(commands) > 20, "commands")
     trajectories = graph.talk(JointTrajectory, "controller/joint_trajectory")

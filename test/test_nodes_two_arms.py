@@ -3,17 +3,21 @@
 
 """Two arms in one graph, each in a namespace with a clock of its own; and what is said of two clocks on one topic."""
 
+from pathlib import Path
+
 import numpy as np
 import yaml
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+
+from robodyn_ros.control.parameter_file import read_parameters
+from robodyn_ros.nodes.common.launching import parameter_files
 
 START = {"left": {"elevator": 0.3, "shoulder": -0.9, "wrist": 0.4}, "right": {"elevator": 1.1, "shoulder": 0.5}}
 
 
 def test_two_arms_are_controlled_beside_each_other(graph, prr):
     """As the launch files start them with namespace:=left and namespace:=right. One is reset; the other goes on."""
-    from sensor_msgs.msg import JointState
-    from std_srvs.srv import Trigger
-
     states, commands = {}, {}
     for arm, start in START.items():
         place = ("-r", f"__ns:=/{arm}", "-r", "/clock:=clock")
@@ -48,28 +52,8 @@ def test_two_clocks_on_one_topic_are_named(graph, prr):
     graph.wait(said, "the other clock to be named")
 
 
-def test_parameter_files_of_an_arm_in_a_namespace_are_read_for_each_node():
-    """A file names nodes without a namespace, so it would have no effect on nodes in one; and what it has for a node
-    would override the launch arguments, which are for any."""
-    from pathlib import Path
-
-    from robodyn_ros.control.parameter_file import read_parameters
-    from robodyn_ros.nodes.common.launching import parameter_files
-
-    share = Path(__file__).parents[1]
-    for namespace in ("", "left"):
-        (made,) = parameter_files("prr", "", share, "controller", namespace)
-        found = read_parameters(Path(made), "any")
-        assert found and found == read_parameters(share / "config/prr.yaml", "controller")
-
-
 def test_a_file_of_two_arms_has_their_namespaces(tmp_path):
     """As ROS has it; the later section counts."""
-    from pathlib import Path
-
-    from robodyn_ros.control.parameter_file import read_parameters
-    from robodyn_ros.nodes.common.launching import parameter_files
-
     sections = {
         "/**": {"seed": 1, "state_rate": 100.0},
         "controller": {"seed": 2},

@@ -109,17 +109,24 @@ def test_lockstep_waits_for_the_answer_and_is_no_faster_than_its_factor(monkeypa
     assert len(made) <= begun + 1  # without an answer it stands still
 
 
+NAMES = ("elevator", "shoulder", "wrist")
+
+
+def watching(urdf):
+    """Who watches an arm, and topic → what it does with a message."""
+    heard = {}
+    node = SimpleNamespace(create_subscription=lambda kind, topic, receive, qos: heard.setdefault(topic, receive))
+    return Watch(node, load_robot(urdf)), heard
+
+
 def test_a_reference_at_rest_stays_where_it_is_for_all_the_noise_of_the_states(prr):
     """An error is of an earlier state than the latest; with that one, a sensor's last digit was the begin of a motion,
     and a plan that the controller had refused was reported as followed."""
-    heard = {}
-    node = SimpleNamespace(create_subscription=lambda kind, topic, receive, qos: heard.setdefault(topic, receive))
-    names = ("elevator", "shoulder", "wrist")
-    watch, rest, random = Watch(node, load_robot(prr)), np.array([0.3, -0.9, 0.4]), np.random.default_rng(1)
-    errors = []
+    watch, heard = watching(prr)
+    rest, random, errors = np.array([0.3, -0.9, 0.4]), np.random.default_rng(1), []
     for k in range(1, 200):
         q = rest + random.choice([0.0, 1.5e-3], 3)  # an encoder of 4096 counts
-        state, error = JointState(name=names, position=q), JointState(name=names, position=rest - q)
+        state, error = JointState(name=NAMES, position=q), JointState(name=NAMES, position=rest - q)
         for message in (state, error):
             message.header.stamp.nanosec = k * 2_000_000
         heard["joint_states"](state)
@@ -134,12 +141,9 @@ def test_a_reference_at_rest_stays_where_it_is_for_all_the_noise_of_the_states(p
 
 def test_a_continuous_joint_is_at_the_start_of_a_plan_in_any_turn(prr):
     """At the seam a last digit was the begin of a motion; after a turn the arm was not at the start."""
-    heard = {}
-    node = SimpleNamespace(create_subscription=lambda kind, topic, receive, qos: heard.setdefault(topic, receive))
-    watch = Watch(node, load_robot(prr.replace("revolute", "continuous")))
-    names = ("elevator", "shoulder", "wrist")
-    heard["joint_states"](JointState(name=names, position=[0.3, 3.141, 0.4]))
-    heard["controller/tracking_error"](JointState(name=names, position=[0.0, 0.0006, 0.0]))
+    watch, heard = watching(prr.replace("revolute", "continuous"))
+    heard["joint_states"](JointState(name=NAMES, position=[0.3, 3.141, 0.4]))
+    heard["controller/tracking_error"](JointState(name=NAMES, position=[0.0, 0.0006, 0.0]))
     start = np.array([0.3, -3.1416 + 2e-5, 0.4 - 4.0 * np.pi])
     assert not watch.has_left(start)
     check_start(watch, start)
@@ -149,9 +153,7 @@ def test_a_continuous_joint_is_at_the_start_of_a_plan_in_any_turn(prr):
 
 def test_a_position_that_is_no_number_is_not_known(prr):
     """As of a gripper that has not found its zero: no motion of the arm was planned beside it."""
-    heard = {}
-    node = SimpleNamespace(create_subscription=lambda kind, topic, receive, qos: heard.setdefault(topic, receive))
-    watch = Watch(node, load_robot(prr))
+    watch, heard = watching(prr)
     for finger in (0.02, float("nan")):
         heard["joint_states"](JointState(name=["finger", "thumb"], position=[finger, 0.1]))
     assert watch.known == {"finger": 0.02, "thumb": 0.1}
@@ -159,9 +161,7 @@ def test_a_position_that_is_no_number_is_not_known(prr):
 
 def test_the_time_of_states_in_parts_goes_back_only_if_that_of_all_joints_does(prr):
     """Each part has its own delay; markers had older stamps again and again. After a restart all joints begin anew."""
-    heard = {}
-    node = SimpleNamespace(create_subscription=lambda kind, topic, receive, qos: heard.setdefault(topic, receive))
-    watch, times = Watch(node, load_robot(prr)), []
+    (watch, heard), times = watching(prr), []
     for second in (10, 11, 0, 1):
         for names, lag in ((["elevator"], 0), (["shoulder", "wrist"], 4)):
             state = JointState(name=names, position=[0.1] * len(names))
@@ -256,8 +256,9 @@ def test_what_the_launch_files_read(tmp_path):
     assert root_link(urdf) == "root"
     assert parameter_files(str(own), "", tmp_path, "simulator") == []
     for given in ("", str(config)):
-        (made,) = parameter_files("arm", given, tmp_path, "simulator")
-        assert read_parameters(Path(made), "any") == {"seed": 2}
+        for namespace in ("", "left"):  # where a file that names nodes without a namespace would have no effect
+            (made,) = parameter_files("arm", given, tmp_path, "simulator", namespace)
+            assert read_parameters(Path(made), "any") == {"seed": 2}
         (made,) = parameter_files("arm", given, tmp_path, "viewer", named=True)
         assert read_parameters(Path(made), "any") == {}
         (made,) = parameter_files("arm", given, tmp_path, "simulator", "left", named=True)
