@@ -3,12 +3,11 @@
 
 """The adaptive law: it learns what is there, never what cannot be, and nothing when it must not."""
 
-from pathlib import Path
-
 import arms
 import numpy as np
 import pytest
 from broken_dynamics import Faultless
+from industrial import urdfs
 
 import robodyn_ros as rd
 from robodyn_ros.control import Adaptive, AdaptiveSettings, ComputedTorque, ControlLoop, Reference, gains
@@ -19,7 +18,7 @@ from robodyn_ros.dynamics.parameters import parameters_of, to_pseudo
 from robodyn_ros.robot import Inertial
 from robodyn_ros.simulation import FrictionSettings, Plant, PlantSettings
 
-PRR = rd.load_robot(Path(__file__).parents[1] / "urdf/prr.urdf")
+PRR = rd.load_robot("prr")
 PERIOD = 0.002
 NONE = np.zeros(3)
 
@@ -131,10 +130,11 @@ def test_friction_is_learnt():
     assert not law.bodies.any()
 
 
+@pytest.mark.skipif("ur5_robot" not in urdfs(), reason="example-robot-data is not installed")
 @pytest.mark.parametrize("formulation", ["rnea", "lagrangian"])
 def test_a_spatial_arm_learns_everything(formulation):
-    """Six joints, tilted axes: every mass is wrong, and the error falls."""
-    robot = rd.load_robot(arms.random_robot(11, joints=6))
+    """Six joints: every mass is wrong, and the error falls."""
+    robot = rd.load_robot(urdfs()["ur5_robot"])
     true = rd.create_dynamics(formulation, robot)
     wrong = rd.create_dynamics(formulation, robot, inertial=0.7 * true.parameters.inertial)
     middle = np.clip(np.zeros(6), robot.lower, robot.upper)

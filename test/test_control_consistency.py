@@ -154,7 +154,7 @@ def test_an_arm_within_the_stated_uncertainty_is_trusted(name, plant, sensors):
 @pytest.mark.parametrize("period", [0.001, 0.004, 0.01])
 def test_a_push_is_no_fault(name, period):
     robot = ARMS[name]
-    jacobian = Kinematics(robot).jacobian(tip(robot), Cell(robot).ends[0])[:3]
+    jacobian = Kinematics(robot, compiled=False).jacobian(tip(robot), Cell(robot).ends[0])[:3]
     direction = np.array([0.6, 0.0, -0.8])
     force = min(40.0, 0.25 / float((np.abs(jacobian.T @ direction) / robot.effort_limit).max()))
     cell = Cell(robot, swing=0, friction=0.05, period=period)
@@ -518,13 +518,3 @@ def test_what_drives_a_joint_that_stands_is_said_with_the_setting_that_explains_
     assert monitor.problem == ("STANDS_DRIVEN", joint, setting)
     assert float(monitor.memory.value) == pytest.approx(2.0 * explained[joint] + 1.0, rel=1e-6)
     assert float(monitor.memory.bound) == pytest.approx(explained[joint], rel=1e-6)
-
-
-@pytest.mark.parametrize("side", [1.0, -1.0])
-def test_friction_holds_a_joint_that_stands_against_effort_in_either_direction(side):
-    """Friction alone is unknown: it explains efforts up to its bound, in either direction."""
-    model = rd.create_dynamics("rnea", PRR)
-    monitor, still = ConsistencyMonitor(model, model_error=0.0, unknown_payload=0.0, push_force=0.0), np.zeros(3)
-    effort = model.gravity(PRR.home) + side * 0.05 * PRR.effort_limit
-    assert {monitor.update(0.002 * step, PRR.home, still, effort) for step in range(1000)} == {"TRUSTED"}
-    assert monitor.memory.momentum.tolist() == [0.0, 0.0, 0.0]

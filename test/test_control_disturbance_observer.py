@@ -3,8 +3,6 @@
 
 """The disturbance observer: r follows what the model does not know of, with its time constant, and is taken away."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -19,7 +17,7 @@ from robodyn_ros.control import (
 )
 from robodyn_ros.simulation import FrictionSettings, Plant, PlantSettings
 
-PRR = rd.load_robot(Path(__file__).parents[1] / "urdf/prr.urdf")
+PRR = rd.load_robot("prr")
 DYNAMICS = rd.create_dynamics("rnea", PRR)
 PERIOD = 0.001
 NONE = np.zeros(3)

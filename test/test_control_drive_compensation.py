@@ -23,7 +23,7 @@ from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.simulation.hardware import default_values, make_hardware_settings
 from robodyn_ros.simulation.trial_run import run_trial
 
-PRR = rd.load_robot(Path(__file__).parents[1] / "urdf" / "prr.urdf")
+PRR = rd.load_robot("prr")
 ALL = DriveCompensation.of(ROBOT, ["gravity", "coriolis", "friction"])
 WEIGHT = DriveCompensation.of(ROBOT, ["gravity"])
 

@@ -47,7 +47,7 @@ def test_no_unknown_load_makes_the_default_gains_unstable(name):
     if name not in urdfs():
         pytest.skip("example-robot-data is not installed")
     robot = rd.load_robot(urdfs()[name], accept=["repaired_inertia"])
-    dynamics = rd.create_dynamics("rnea", robot)
+    dynamics = rd.create_dynamics("rnea", robot, compiled=False)
     for mass in (0.5 * RATED[name], RATED[name], 3.0 * RATED[name]):
         for q in poses(robot):
             found = feedback(dynamics, q, Payload(tip(robot), mass), OMEGA)
@@ -65,7 +65,7 @@ def test_different_frequencies_may_become_unstable():
     if "kinova" not in urdfs():
         pytest.skip("example-robot-data is not installed")
     robot = rd.load_robot(urdfs()["kinova"], accept=["repaired_inertia"])
-    dynamics = rd.create_dynamics("rnea", robot)
+    dynamics = rd.create_dynamics("rnea", robot, compiled=False)
     inertia = np.diag(dynamics.mass_matrix(robot.home))
     own = np.clip(np.sqrt(robot.effort_limit / inertia), 10.0, 60.0)  # each joint as stiff as its drive is strong
     load = Payload(tip(robot), RATED["kinova"])
@@ -86,10 +86,10 @@ def test_states_10_ms_apart_and_10_ms_old_carry_the_default_gains():
 def test_the_static_error_is_the_load_over_the_stiffness_of_the_model():
     """e = M̂⁻¹ Δτ / ω², in the closed loop with the load, at rest."""
     robot = rd.load_robot(arms.awkward()["tilted"])
-    model = rd.create_dynamics("rnea", robot)
+    model = rd.create_dynamics("rnea", robot, compiled=False)
     law = ComputedTorque(model, *gains(ComputedTorque, model, robot.home, OMEGA, 1.0))
     load = Payload(tip(robot), 0.1)
-    loaded = rd.create_dynamics("rnea", robot, payload=load)
+    loaded = rd.create_dynamics("rnea", robot, payload=load, compiled=False)
     wanted, zero = robot.home, np.zeros(robot.n)
     q = wanted
     for _ in range(50):  # fixed point: the error where the law's effort carries the arm
@@ -99,11 +99,10 @@ def test_the_static_error_is_the_load_over_the_stiffness_of_the_model():
 
 
 @pytest.mark.parametrize("mass", [0.0, 1.0, 3.0, 5.0])
-def test_a_ur5e_without_motors_moves_under_any_load_that_it_may_carry(mass, capsys):
+@pytest.mark.skipif("ur5_robot" not in urdfs(), reason="example-robot-data is not installed")
+def test_a_ur5_without_motors_moves_under_any_load_that_it_may_carry(mass, capsys):
     """Its maker allows 5 kg. The model knows of none."""
-    import airo_models as models
-
     pose = "elbow_joint=1.4,shoulder_lift_joint=-1.2"
     given = ["-p", f"simulator:mismatch.payload_mass:={mass}", "-p", "plausibility:=false"]
-    assert main(["simulate", models.get_urdf_path("ur5e"), "--to", pose, "--duration", "3", *given]) == 0
+    assert main(["simulate", str(urdfs()["ur5_robot"]), "--to", pose, "--duration", "3", *given]) == 0
     assert "3 s under computed_torque" in capsys.readouterr().out

@@ -8,7 +8,6 @@ Pinocchio, closed forms and simulated arms.
 """
 
 from dataclasses import replace
-from pathlib import Path
 
 import arms
 import industrial
@@ -21,14 +20,14 @@ from robodyn_ros.control.faults.sampling import stable_ratio
 from robodyn_ros.control.limits import RISE, START
 from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings, model_parameters
 from robodyn_ros.control.parameter_file import FileParameters
-from robodyn_ros.errors import ConfigurationError, HoldingError, InputError, RobodynError
+from robodyn_ros.errors import HoldingError, InputError, RobodynError
 from robodyn_ros.plugins import load
 
 PRR = rd.load_robot(arms.PRR)
 LIMIT, HOME = np.array([600.0, 96.0, 36.0]), np.array([0.3, -0.2, 0.5])
 TIP = PRR.joints[-1].child
 USUAL = ("ur5_robot", "panda")
-ARMS = {"prr": rd.load_robot(Path(__file__).parents[1] / "urdf/prr.urdf")} | {
+ARMS = {"prr": rd.load_robot("prr")} | {
     name: rd.load_robot(path) for name, path in industrial.urdfs().items() if name in USUAL
 }
 
@@ -101,17 +100,11 @@ def test_a_rate_says_how_long_it_takes_and_what_is_enough():
     ("changes", "said"),
     [
         ({"payload.mass": -1.0}, "payload mass"),
-        ({"payload.mass": np.nan}, "payload mass"),
-        ({"payload.com": [0.0, np.inf, 0.0]}, "payload com"),
         ({"payload.com": [0.0, 0.0]}, "payload com"),
-        ({"payload.inertia": [-1.0, 0.0, 0.0, 1.0, 0.0, 1.0]}, "payload inertia"),
         ({"payload.inertia": [1.0, 0.0]}, "payload.inertia"),
         ({"payload.mass": 1.0, "tool": "link0"}, "tool: 'link0' is fixed to the base"),
         ({"payload.mass": 1.0, "tool": "nowhere"}, "tool: 'nowhere' is not in the robot"),
         ({"gravity": [0.0, 0.0, np.nan]}, "gravity"),
-        ({"gravity": [0.0, 0.0]}, "gravity"),
-        ({"gravity": 9.81}, "gravity"),
-        ({"payload.com": 0.1}, "payload com"),
         ({"payload.inertia": 1.0}, "payload.inertia"),
     ],
 )
@@ -187,16 +180,15 @@ def test_limits_below_what_holds_the_arm_where_it_is_are_refused_each_with_its_n
 
 def test_the_way_out_of_limits_that_are_too_low_is_open():
     """The arm was carried where its limits do not hold it: whatever is no worse may be set."""
-    robot = rd.load_robot(arms.mechanism("RR", (2.0, 3.0), (0.5, 0.4), (0.05, 0.06)))
-    dynamics = rd.create_dynamics("rnea", robot, gravity=(5.9, -3.0, -7.0))
-    poses = np.array([[angle, 0.1] for angle in np.linspace(-1.5, 1.5, 61)])
-    weights = np.abs([dynamics.gravity(q)[0] for q in poses])
+    dynamics = rd.create_dynamics("rnea", PRR, gravity=(5.9, -3.0, -7.0))
+    poses = np.array([[0.1, angle, 0.1] for angle in np.linspace(-1.5, 1.5, 61)])
+    weights = np.abs([dynamics.gravity(q)[1] for q in poses])
     hanging, stretched = poses[weights.argmin()], poses[weights.argmax()]
-    limit = np.array([0.6 * weights.max(), 10.0 * weights.max()])
+    limit = np.array([10.0, 0.6, 10.0]) * weights.max()
     law = load("controllers", "computed_torque")(dynamics, 100.0, 20.0)
     loop = ControlLoop(law, limit, SafetySettings(plausibility=False, following_tolerance=0.0))
     with pytest.raises(HoldingError):
-        ControlLoop.from_settings(loop.settings).update(1.0, 1.0, stretched, np.zeros(2))
+        ControlLoop.from_settings(loop.settings).update(1.0, 1.0, stretched, np.zeros(3))
     t = 2.0
     for part in np.linspace(0.0, 1.0, 400):
         t += 0.005
@@ -207,34 +199,31 @@ def test_the_way_out_of_limits_that_are_too_low_is_open():
         loop.apply(limits_of(loop.settings, effort=limit))
 
 
+def level_arm():
+    """The law of an arm that gravity pulls sideways, and where it stands."""
+    dynamics = rd.create_dynamics("rnea", PRR, gravity=(0.3, -9.81, 0.1))
+    return load("controllers", "gravity_compensation")(dynamics, 100.0, 20.0), np.array([0.1, 0.2, -0.1])
+
+
 @pytest.mark.parametrize("weak", [0, 1, 2])
 def test_the_first_state_is_refused_where_the_efforts_that_hold_the_arm_rise_too_slowly(weak):
     """In 0.2 s they have to carry it and to accelerate each joint by 1 rad/s²."""
-    robot = rd.load_robot(arms.mechanism("RRR", (3.0, 2.5, 1.5), (0.5, 0.4, 0.3), (0.05, 0.04, 0.03)))
-    dynamics, q = rd.create_dynamics("rnea", robot, gravity=(0.3, -9.81, 0.1)), np.array([0.1, 0.2, -0.1])
-    needed = (np.abs(dynamics.gravity(q)) + START * np.diagonal(dynamics.mass_matrix(q))) / RISE
-    law = load("controllers", "gravity_compensation")(dynamics, 100.0, 20.0)
-    for factor in (1.001, 0.999):
-        rate = needed * np.where(np.arange(3) == weak, factor, 1.5)
-        loop = ControlLoop(law, np.full(3, 1e3), rate_limit=rate)
-        if factor > 1.0:
-            assert loop.update(1.0, 1.0, q, np.zeros(3)).fault is None
-            continue
-        with pytest.raises(HoldingError, match=rf"effort_rate_limits\.{robot.joint_names[weak]}: .*where the arm is"):
-            loop.update(1.0, 1.0, q, np.zeros(3))
+    law, q = level_arm()
+    needed = (np.abs(law.dynamics.gravity(q)) + START * np.diagonal(law.dynamics.mass_matrix(q))) / RISE
+    enough, short = (needed * np.where(np.arange(3) == weak, factor, 1.5) for factor in (1.001, 0.999))
+    assert ControlLoop(law, np.full(3, 1e3), rate_limit=enough).update(1.0, 1.0, q, np.zeros(3)).fault is None
+    with pytest.raises(HoldingError, match=rf"effort_rate_limits\.joint{weak + 1}: .*where the arm is"):
+        ControlLoop(law, np.full(3, 1e3), rate_limit=short).update(1.0, 1.0, q, np.zeros(3))
 
 
 @pytest.mark.parametrize("weak", [0, 1, 2])
 def test_the_first_state_is_refused_where_the_limits_do_not_hold_the_arm(weak):
-    robot = rd.load_robot(arms.mechanism("RRR", (3.0, 2.5, 1.5), (0.5, 0.4, 0.3), (0.05, 0.04, 0.03)))
-    dynamics = rd.create_dynamics("rnea", robot, gravity=(0.3, -9.81, 0.1))
-    q = np.array([0.1, 0.2, -0.1])
-    limit = 1.5 * np.abs(dynamics.gravity(q))
-    law = load("controllers", "gravity_compensation")(dynamics, 100.0, 20.0)
+    law, q = level_arm()
+    limit = 1.5 * np.abs(law.dynamics.gravity(q))
     ControlLoop(law, limit).update(1.0, 1.0, q, np.zeros(3))
     limit[weak] *= 0.5
     loop = ControlLoop(law, limit)
-    with pytest.raises(HoldingError, match=rf"{robot.joint_names[weak]}: .*where the arm is"):
+    with pytest.raises(HoldingError, match=rf"effort_limits\.joint{weak + 1}: .*where the arm is"):
         loop.update(1.0, 1.0, q, np.zeros(3))
     assert loop.mode == "waiting"
     assert loop.watch(2.0) is None
@@ -385,20 +374,3 @@ def test_free_drive_has_no_gains_that_a_rate_could_not_carry():
     quick = {f"gains.{name}.natural_frequency": 1e3 for name in PRR.joint_names}
     loop, t = started(configured(PRR, LIMIT, {"controller": "free_drive"} | quick), period=0.02)
     assert loop.update(t + 0.02, t + 0.02, HOME, np.zeros(3)).fault is None
-
-
-# Choices
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"adaptive.unknown": "all"},
-        {"missing_velocity": ""},
-        {"faults.speed.reaction": "panic"},
-        {"adaptive.rate": np.nan},
-    ],
-)
-def test_values_are_checked_against_their_choices_and_ranges(change):
-    with pytest.raises(ConfigurationError, match="must be"):
-        configured(PRR, LIMIT, {"controller": "adaptive"} | change)

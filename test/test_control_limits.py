@@ -7,7 +7,6 @@ The arm is integrated here, by semi-implicit Euler on the equations of motion, w
 """
 
 from dataclasses import replace
-from pathlib import Path
 
 import arms
 import numpy as np
@@ -257,7 +256,7 @@ def test_it_holds_a_pose_with_wrong_masses_and_noisy_encoders():
 
 
 def test_the_joint_that_gravity_overloads_the_most_is_named_and_not_the_strongest():
-    robot = rd.load_robot(Path(__file__).parents[1] / "urdf/prr.urdf")
+    robot = rd.load_robot("prr")
     said = overload(robot, np.array([200.0, 30.0, 4.0]), np.array([[100.0, 29.0, 3.0], [150.0, 33.0, 8.0]]))
     assert said.startswith("gravity and friction alone take up to 8 N·m of joint 'wrist', beyond its limit of 4")
     assert overload(robot, np.array([200.0, 34.0, 9.0]), np.array([[-150.0, -33.0, -8.0]])) == ""

@@ -3,8 +3,6 @@
 
 """The motion that shows a payload, within limits or refused; and what is found from it, with unknown friction."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -17,7 +15,7 @@ from robodyn_ros.errors import NotReadyError
 from robodyn_ros.identification.estimation.payload import estimate_online
 from robodyn_ros.simulation import FrictionSettings, Plant, PlantSettings
 
-PRR = rd.load_robot(Path(__file__).parents[1] / "urdf/prr.urdf")
+PRR = rd.load_robot("prr")
 DYNAMICS = rd.create_dynamics("rnea", PRR)
 LIMITS = Limits.of(PRR, PRR.effort_limit)
 PERIOD = 0.004

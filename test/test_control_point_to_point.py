@@ -61,14 +61,14 @@ def needed(dynamics, motion, damping, friction):
 def test_efforts_include_the_friction_of_the_model_or_else_of_the_urdf(of_the_model):
     text = arm("" if of_the_model else '<dynamics damping="0.7" friction="3.1"/>')
     parameters = {"viscous": [0.7] * 3, "coulomb": [3.1] * 3} if of_the_model else {}
-    dynamics = create_dynamics("rnea", load_robot(text), **parameters)
+    dynamics = create_dynamics("rnea", load_robot(text), compiled=False, **parameters)
     motion = point_to_point(dynamics, np.zeros(3), GOAL)
     used = np.abs(needed(dynamics, motion, 0.7, 3.1)) / (0.8 * dynamics.robot.effort_limit)
     assert 0.98 < used.max() < 1.003
 
 
 def test_a_joint_that_cannot_overcome_its_friction_is_named():
-    dynamics = create_dynamics("rnea", load_robot(arm('<dynamics friction="6.1"/>')))
+    dynamics = create_dynamics("rnea", load_robot(arm('<dynamics friction="6.1"/>')), compiled=False)
     said = re.escape("joint 'j2' would need") + r" 6\.\d+ N·m \(6\.1 of it against friction\), and may use 5\.6 N·m"
     with pytest.raises(InputError, match=said):
         point_to_point(dynamics, np.zeros(3), GOAL)

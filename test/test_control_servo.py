@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from arms import random_robot
+from industrial import urdfs
 from numpy.testing import assert_allclose
 from rclpy.serialization import serialize_message
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -27,13 +27,13 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.nodes.common.messages import to_duration
 from robodyn_ros.nodes.controller.cdr import read_trajectory_message
+from robodyn_ros.robot.robot import tip
 from robodyn_ros.simulation import Plant, PlantSettings
 
 URDF = Path(__file__).parents[1] / "urdf"
-ARMS = {
-    "prr": ((URDF / "prr.urdf").read_text(), [0.6, 0.5, 0.9]),
-    "eight joints": (random_robot(7, 8, branching=0.0), [0.3, -0.4, 0.5, 0.6, -0.3, 0.4, 0.2, 0.5]),
-}
+ARMS = {"prr": ((URDF / "prr.urdf").read_text(), [0.6, 0.5, 0.9])}
+if "ur5_robot" in urdfs():
+    ARMS["ur5_robot"] = (urdfs()["ur5_robot"].read_text(), [0.3, -1.2, 1.5, -1.8, -1.57, 0.2])
 PERIOD, BEGIN = 1e-3, 5.0
 PUBLISHED, LATENCY = 34, 0.1
 """Servo's publish_period [periods], and its max_expected_latency [s]."""
@@ -46,7 +46,7 @@ class Servo:
     """Servo's output for twists of the tool, in one of its two forms."""
 
     def __init__(self, robot: rd.Robot, q: np.ndarray, form: str) -> None:
-        self.robot, self.form, self.kinematics, self.link = robot, form, Kinematics(robot), robot.links[-1].name
+        self.robot, self.form, self.kinematics, self.link = robot, form, Kinematics(robot), tip(robot)
         self.q, self.window = q.copy(), deque()
 
     def message(self, t: float, measured: np.ndarray, twist: np.ndarray) -> JointTrajectory | None:
@@ -99,7 +99,7 @@ def asked(t: float, direction: np.ndarray) -> np.ndarray:
 
 def direction_of(robot: rd.Robot, q: np.ndarray) -> np.ndarray:
     """A twist that the arm can do."""
-    twist = Kinematics(robot).jacobian(robot.links[-1].name, q) @ np.linspace(1.0, -0.6, robot.n)
+    twist = Kinematics(robot).jacobian(tip(robot), q) @ np.linspace(1.0, -0.6, robot.n)
     return twist / np.linalg.norm(twist[:3])
 
 
@@ -110,7 +110,7 @@ def led(loop: ControlLoop, plant: Plant, send: Callable[..., None], noise: float
         The tool's way along the direction of the twists and its distance from it, q̇ and the efforts; a row per period.
     """
     robot, rng, kinematics = loop.robot, np.random.default_rng(3), Kinematics(loop.robot)
-    link, direction = robot.links[-1].name, direction_of(robot, plant.q)
+    link, direction = tip(robot), direction_of(robot, plant.q)
     start, rows = kinematics.pose(link, plant.q)[:3, 3], []
     for index in range(1500):
         t = BEGIN + index * PERIOD
@@ -217,7 +217,7 @@ def test_a_long_trajectory_that_ends_in_motion_is_refused_all_the_same() -> None
 def test_twists_in_steps_as_a_joystick_sends_them_lead_the_arm(name: str) -> None:
     """The same twists on ``~/target_twist``, at Servo's rate and unfiltered, with its residue in place of zero."""
     loop, plant = closed(name)
-    loop.apply(loop.settings._replace(tool=StreamedTool.of(loop.robot, loop.robot.links[-1].name)))
+    loop.apply(loop.settings._replace(tool=StreamedTool.of(loop.robot, tip(loop.robot))))
 
     def send(t: float, measured: np.ndarray, twist: np.ndarray) -> None:
         loop.move_tool("twist", twist if twist.any() else np.full(6, RESIDUE), t)

@@ -22,7 +22,7 @@ from robodyn_ros.engine import find_compiler
 from robodyn_ros.errors import ConfigurationError
 
 ROOT = Path(__file__).parents[1]
-PRR = rd.load_robot(ROOT / "urdf/prr.urdf")
+PRR = rd.load_robot("prr")
 BOARD = ROOT / "examples/microcontroller"
 STRICT = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic")
 PERIOD = 0.001

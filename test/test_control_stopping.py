@@ -4,7 +4,6 @@
 """How motions end: a hold that decelerates, trajectories that end in motion, a trajectory without points."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from robodyn_ros.control import ControlLoop, SafetySettings
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import InputError
 
-PRR = rd.load_robot(Path(__file__).parents[1] / "urdf/prr.urdf")
+PRR = rd.load_robot("prr")
 START = np.array([0.5, 0.2, -0.3])
 RATE = np.array([0.4, -0.9, 1.5])
 DECELERATION = np.array([0.8, 3.0, 10.0])
@@ -70,16 +69,6 @@ def test_a_hold_decelerates_each_joint_as_it_may() -> None:
 def test_a_deceleration_that_is_none_is_refused(deceleration: list[float]) -> None:
     with pytest.raises(InputError, match="deceleration: must be 3 numbers above 0"):
         moving(deceleration)
-
-
-def test_without_a_deceleration_it_stops_at_once() -> None:
-    for deceleration in (None, np.full(3, np.inf)):
-        loop = moving(deceleration)
-        before = loop.expected(0.0)[1]
-        loop.hold(0.1)
-        found = references(loop, 0.11)[-1]
-        assert_allclose(found.q, before.q)
-        assert not found.qd.any()
 
 
 def test_one_joint_without_a_deceleration_stops_at_once_and_the_others_brake() -> None:

@@ -166,7 +166,7 @@ def test_the_reference_of_the_follower_stays_within_its_position_limits() -> Non
 
 
 def arm_of(text: str):
-    return rd.create_dynamics("rnea", rd.load_robot(text), gravity=(0.0, 0.0, 0.0))
+    return rd.create_dynamics("rnea", rd.load_robot(text), gravity=(0.0, 0.0, 0.0), compiled=False)
 
 
 SIX = [0.4, -0.7, 0.9, 0.3, 0.8, -0.5]

@@ -55,7 +55,7 @@ class Streamed:
         safety = SafetySettings(
             plausibility=False, following_tolerance=0.0, externally_supported=True, stream_timeout=timeout
         )
-        law = ComputedTorque(rd.create_dynamics("rnea", self.robot), 400.0, 40.0)
+        law = ComputedTorque(rd.create_dynamics("rnea", self.robot, compiled=False), 400.0, 40.0)
         self.loop = ControlLoop(
             law, np.full(n, 1e4), safety, velocity_limit=self.limit, tool=self.tool, stream=self.stream
         )

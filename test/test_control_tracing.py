@@ -22,7 +22,7 @@ from robodyn_ros.control.laws.traced import CompiledLaw, law_key, law_numbers, t
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.plugins import load
 
-PRR = rd.load_robot(Path(__file__).parents[1] / "urdf/prr.urdf")
+PRR = rd.load_robot("prr")
 KIT = "robodyn_ros.control.conformance"
 TRACED = [name for name in rd.available("controllers") if name != "mpc"]
 

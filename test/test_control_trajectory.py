@@ -205,7 +205,7 @@ def prr_loop(velocity_limit):
 @pytest.mark.parametrize("degree", [3, 5])
 def test_what_leaves_the_limits_between_two_points_is_refused(degree):
     """By the core, against samples by SciPy: a little less is taken, a little more is not."""
-    rng, fast = np.random.default_rng(4), np.full(3, 50.0)
+    rng, fast, said = np.random.default_rng(4), np.full(3, 50.0), []
     times = np.array([0.3, 0.7, 1.2, 1.6])
     rows = [PRR.home + rng.uniform(-0.05, 0.05, (4, 3)), *rng.uniform(-0.4, 0.4, ((degree - 1) // 2, 4, 3))]
     curve = Trajectory(times, *rows)
@@ -222,8 +222,10 @@ def test_what_leaves_the_limits_between_two_points_is_refused(degree):
                 if more < 0.0:
                     loop.prepare(trajectory, 0.0)
                     continue
-                with pytest.raises(LimitError, match=PRR.joint_names[joint]):
+                with pytest.raises(LimitError, match=PRR.joint_names[joint]) as refused:
                     loop.prepare(trajectory, 0.0)
+                said.append(str(refused.value))
+    assert any("between its points" in text for text in said)
 
 
 @pytest.mark.parametrize(("points", "columns"), [(0, 3), (2, 0), (2, 4)])

@@ -22,7 +22,7 @@ from robodyn_ros.simulation.hardware import default_values, make_hardware_settin
 from robodyn_ros.simulation.trial_run import run_until_fault
 
 ROOT = Path(__file__).parents[1]
-PRR = rd.load_robot(ROOT / "urdf/prr.urdf")
+PRR = rd.load_robot("prr")
 START = {"elevator": 0.3, "shoulder": -0.9, "wrist": 0.4}
 
 

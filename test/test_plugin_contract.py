@@ -469,6 +469,8 @@ def test_a_model_that_omits_something(install, model):
         (lambda q, qd: q, "step returns ndarray of shape (3,), not two arrays"),
         (lambda q, qd: (q[:2], qd), "step returns ndarray of shape (2,) and ndarray of shape (3,)"),
         (lambda q, qd: (q.tolist(), qd), "step returns list of shape none and"),
+        (lambda q, qd: (q, np.array(["a", "b", "c"])), "step returns ndarray of shape (3,) and ndarray of shape (3,)"),
+        (lambda q, qd: np.zeros((2, 3)), "step returns ndarray of shape (2, 3)"),
     ],
 )
 def test_an_integrator_that_returns_the_wrong_thing(install, model, result, said):
