@@ -257,6 +257,17 @@ def test_limits_are_avoided_where_there_is_a_choice() -> None:
     assert np.median([distance(s) for s in results["avoid"]]) > np.median([distance(s) for s in results["clamp"]])
 
 
+@needs_industrial
+def test_a_target_is_found_where_the_null_space_motion_does_not_settle() -> None:
+    """It went to and fro, and five of 40 targets were beyond the limits."""
+    kinematics = Kinematics(industrial("ur5_robot"))
+    lower, upper = kinematics.robot.lower, kinematics.robot.upper
+    places = lower + (upper - lower) * np.random.default_rng(6).uniform(0.2, 0.8, (40, 6))
+    inverse = InverseKinematics(kinematics, "tool0", InverseSettings(limits="avoid"))
+    for target in kinematics.pose("tool0", places):
+        assert inverse.solve(target, task=Task.pointing()).converged
+
+
 @pytest.mark.parametrize("limits", ["clamp", "avoid"])
 def test_an_arm_of_millimetres_is_solved_as_one_of_metres(limits: str) -> None:
     """A damping in metres let joints that avoid their limits move the tool, and never let go of it."""

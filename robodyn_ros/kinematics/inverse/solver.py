@@ -271,15 +271,16 @@ class InverseKinematics:
         measure = step.measure.data
         near, aligned, patience = settings.position_tolerance, settings.rotation_tolerance, settings.patience
         limit = settings.iterations * (10 if objective else 1)
+        last = limit - settings.iterations  # of the steps with the objective: the others lead to the target in any case
         step.q[:] = q
         step.secondary[:] = 0.0
         before, count, arrived = np.inf, 0, False
         while True:
             if objective is not None:
-                step.secondary[:] = objective(step.q)
+                step.secondary[:] = objective(step.q) if count < last else 0.0
             evaluate()
             arrived = measure[0] <= near and measure[1] <= aligned
-            if arrived and (objective is None or abs(step.stepped - step.q).max() <= settings.settled):
+            if arrived and (count >= last or abs(step.stepped - step.q).max() <= settings.settled):
                 break
             if count == limit:
                 break
