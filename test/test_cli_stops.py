@@ -241,3 +241,12 @@ def test_progress_is_lines_where_the_output_is_piped(monkeypatch, capsys):
     monkeypatch.setattr("robodyn_ros.cli.excite.excite", search)
     main(["excite", PRR, "--tries", "2"])
     assert "searching for a motion, tries 0/2 (" in capsys.readouterr().err
+
+
+def test_a_trial_that_c_ends_for_no_reason_was_interrupted(monkeypatch):
+    """Python loses the exception of a handler that runs as C calls a function, whose result is then any number."""
+    hardware, _ = make_simulated({}, rd.load_robot(PRR))
+    ended = 2  # of the enumeration in trial.c
+    monkeypatch.setattr("robodyn_ros.simulation.trial_run.trial_function", lambda n: lambda address: ended)
+    with pytest.raises(KeyboardInterrupt):
+        run_trial(hardware, None, 0.1)

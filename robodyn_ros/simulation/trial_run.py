@@ -291,6 +291,8 @@ class TrialRun:
             if isinstance(problem, SimulationError):
                 self._faults[f"{STEP_FAILED}: at {(int(self._fields.now) + 1) * self._step:.9g} s: {problem}"] = 1
                 problem = None
+        if problem is None and code == self._codes["ENDED"] and not self._until_fault:
+            problem = KeyboardInterrupt()  # which Python loses where it comes as C calls a function
         if problem is not None:
             raise problem
         if code == self._codes["REFUSED"]:
