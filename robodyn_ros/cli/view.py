@@ -64,8 +64,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> ExitCode:
     """Start the nodes, and show the arm until Ctrl-C."""
     need_ros()
-    if args.attach:
-        _check_attached(args)
+    if args.attach and args.urdf != OWN:
+        raise InputError("--attach", "takes the arm from the topic robot_description; leave the URDF out", args.urdf)
+    of_arm = ("joints", "locked", "root", "tip", "params", "given", "controller", "dynamics", "accept")
+    only_with(args, not args.attach, "without --attach, which shows an arm with its parameters,", *of_arm)
     namespace = namespace_of(args, args.attach, "with --attach")
     arm = None if args.attach else _arm(args)
     check_free(args.host, args.port)
@@ -85,14 +87,6 @@ def run(args: Namespace) -> ExitCode:
             console(stderr=True).print("waiting for the topic robot_description", style="cyan")
         console().print(f"{url(group, viewer)}  (Ctrl-C ends)", soft_wrap=True)
         group.stay()
-
-
-def _check_attached(args: Namespace) -> None:
-    """Check that no argument is given that an arm which runs already cannot take."""
-    if args.urdf != OWN:
-        raise InputError("--attach", "takes the arm from the topic robot_description; leave the URDF out", args.urdf)
-    parameters = ("joints", "locked", "root", "tip", "params", "given", "controller", "dynamics", "accept")
-    only_with(args, False, "without --attach, which shows an arm with its parameters,", *parameters)
 
 
 class _Arm(NamedTuple):
