@@ -245,6 +245,10 @@ def test_in_the_loop_a_change_of_gains_forgets_nothing_and_a_payload_that_is_tol
     np.testing.assert_allclose(more, model(payload=told).gravity(plant.q) - model().gravity(plant.q), atol=1e-9)
     stiffer.forget_bodies()
     np.testing.assert_allclose(stiffer.compute(plant.q, NONE, command.reference).gravity, dynamics.gravity(plant.q))
+    for step, before in ((3000, 0.0), (3001, learnt[-1, 0])):
+        loop.update(step * PERIOD, step * PERIOD, plant.q, plant.qd)
+        assert abs(stiffer.bodies[-1, 0] - before) < 0.1 * learnt[-1, 0]
+        stiffer.restore(law.memory())  # from outside: the loop takes it over
 
 
 def test_memory_is_plain_data_and_comes_back():

@@ -13,6 +13,7 @@ import pytest
 
 import robodyn_ros as rd
 from robodyn_ros.control import ControlLoop, GravityCompensation, Reference, SafetySettings, Trajectory, rest_to_rest
+from robodyn_ros.control.limits import overload
 from robodyn_ros.errors import (
     FutureStateError,
     InputError,
@@ -164,6 +165,9 @@ def test_no_command_for_a_state_that_is_not_one(q, qd):
     arm = Arm()
     with pytest.raises(InputError):
         arm.state(q, qd)
+    with pytest.raises(InputError, match="qd") as refused:
+        arm.state(ZERO, np.array([0.0, 0.0, np.inf]))
+    assert np.isinf(refused.value.value).any()
     np.testing.assert_array_equal(arm.state(Q + 0.1).reference.q, Q)
     fresh = Arm(start=False)
     with pytest.raises(InputError):
@@ -613,6 +617,8 @@ def test_a_motion_that_gravity_overloads_is_told_beforehand():
         goal = loop.follow(Trajectory([1.0, 9.0], [[0.0], [goal]]))
         assert expected in goal.overload
         assert bool(expected) == bool(goal.overload)
+    small, efforts = np.array([100.0, 10.0, 1.0]), np.array([[50.0, 5.0, 2.0]])
+    assert "of joint 'joint3', beyond" in overload(DYNAMICS.robot, small, efforts)
     stiff = rd.load_robot(text.replace("</joint>", '<dynamics damping="2" friction="7"/></joint>'))
     loop = ControlLoop(GravityCompensation(rd.create_dynamics("rnea", stiff, compiled=False), 100.0, 20.0), [10.0])
     loop.start(0.0, [0.0])

@@ -20,6 +20,7 @@ from robodyn_ros.control.faults.sampling import (
     Judgement,
     StateSampling,
     effort_gains,
+    judged,
     sampling_problem,
     spectral_radius,
     stable_ratio,
@@ -80,6 +81,12 @@ def test_what_is_carried_is_just_stable_in_a_simulation_with_coupled_joints_and_
     for share, stable in ((0.9, True), (1.15, False)):
         stiffness, damping = (share * part) ** 2 * gains[0], share * part * gains[1]
         assert (growth(period, delay * period, stiffness, damping) < 1.0) == stable
+    learning = gains._replace(integral=frequency * gains.position)
+    part = stable_ratio(period, delay * period, learning, 1.0)
+    for share in (0.99, 1.01) if delay < 8.0 else ():  # beyond that, the system has other periods
+        orders = zip(learning, (2, 1, 3), strict=True)
+        lowered = AccelerationGains(*((share * part) ** order * gain for gain, order in orders))
+        assert (spectral_radius(period, delay * period, lowered) < 1.0) == (share < 1.0)
 
 
 def loop(law, frequency, **options):
@@ -109,6 +116,13 @@ def run(loop, period, delay=0.0, count=200, push=0.01, t=10.0, before=lambda ind
         effort = command.effort
         t += period
     return commands, np.array(positions), t
+
+
+def test_the_gains_of_reactions_are_lowered_at_their_damping_ratio():
+    settings = loop(ComputedTorque, 300.0).settings
+    given, found = settings.feedback, judged(settings, StateSampling(0.01), HOME).feedback
+    assert (found.damping < 0.5 * given.damping).all()
+    np.testing.assert_allclose(found.stiffness / given.stiffness, (found.damping / given.damping) ** 2)
 
 
 @pytest.mark.parametrize("law", [PD, GravityCompensation, ComputedTorque])
