@@ -357,10 +357,10 @@ def test_a_model_or_an_integrator_that_raises_ends_a_verb_likewise(raising, give
     assert f"{kind} plugin somebodys_plugins.{plugin} raises" in said
 
 
-def test_an_error_of_this_package_keeps_its_traceback(monkeypatch):
+def test_an_error_of_this_package_keeps_its_traceback(monkeypatch, capsys):
     monkeypatch.setattr(PD, "compute", lambda self, *given: {}["gain"])
-    with pytest.raises(KeyError):
-        main(["simulate", PRR, "--duration", "0.1", "--controller", "pd"])
+    assert main(["simulate", PRR, "--duration", "0.1", "--controller", "pd"]) == 2
+    assert "Traceback" in (said := capsys.readouterr().err) and "KeyError: 'gain'" in said
 
 
 def test_single_precision_is_taken(model):

@@ -143,6 +143,9 @@ static void start_signals(void) {
   setitimer(ITIMER_REAL, &period, 0);
 }
 
+/* Has a request carried out. On a busy machine the thread may answer too late; then the request was taken back. */
+static void ask(Runner* r, Request* request) { while (runner_request(r, request)) {} }
+
 int main(void) {
   static Runner r;
   static Entry ring[4096];
@@ -151,7 +154,7 @@ int main(void) {
   static CoreSettings settings;
   static State snapshot;
   static double target[REFERENCES][N];
-  int64_t all[N], asked = 0, late = 0;
+  int64_t all[N], asked = 0;
   Request hold = {.what = HOLD_STILL, .t = 5};
   pthread_t other;
   Core* core = core_create();
@@ -168,7 +171,7 @@ int main(void) {
   r.mit_commands = r.commands;
   r.mit_commands.publisher = &settings; r.mit_commands.message.buffer = buffers[4]; r.mit_commands.message.length = MIT * 8 * N;
   if (runner_start(&r)) return 1;
-  late += runner_request(&r, &hold);
+  ask(&r, &hold);
   const int is_waited_for = carried_out == 1;
   pthread_create(&other, 0, middleware, 0);
   start_signals();
@@ -177,14 +180,14 @@ int main(void) {
     Request copied = {.what = SNAPSHOT, .object = &snapshot};
     Request* const requests[] = {&track, &copied, &hold};
     EACH target[0][i] = 0.01 * (double)(asked % 7);
-    for (int k = 0; k < 3; ++k) { late += runner_request(&r, requests[k]); ++asked; }
+    for (int k = 0; k < 3; ++k) { ask(&r, requests[k]); ++asked; }
     LOAD(r.notable);
   }
   pthread_join(other, 0);
   while (LOAD(r.written) < MESSAGES) usleep(1000); /* the last messages may still wait for the thread */
   runner_stop(&r);
-  printf("%lld states, %lld efforts, %lld requests, %lld late, %lld restarts\n", (long long)r.written, (long long)published,
-         (long long)asked, (long long)late, (long long)snapshot.restarts);
+  printf("%lld states, %lld efforts, %lld requests, %lld restarts\n", (long long)r.written, (long long)published,
+         (long long)asked, (long long)snapshot.restarts);
   const int nobody_answers = runner_request(&r, &hold) == 1 && !r.request;
   core_destroy(core);
   return !(published > MESSAGES / 4 && asked > 10 && snapshot.time > 5 && is_waited_for && nobody_answers);
