@@ -323,7 +323,8 @@ def on_white(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def check_free(host: str, port: int) -> None:
-    """Check that a port is free, because viser would silently take another one; of 0, that the address can be used.
+    """Check that viser is there to serve a page, and that a port is free, because viser would silently take another
+    one; of 0, that the address can be used.
 
     Raises:
         ConfigurationError: viser is not installed, the port is taken, or the address is not this machine's.
