@@ -140,6 +140,34 @@ def test_states_too_rare_for_the_gains_are_held_with_what_they_carry(law):
     assert steps[-50:].max() < 1e-3 * np.linalg.norm(commands[-1].effort)
 
 
+def test_a_single_gap_between_states_is_no_rate_and_gaps_that_recur_are():
+    """A gap of 90 ms makes the plain mean of ten periods 10.8 ms, which the gains do not allow."""
+    arm = loop(ComputedTorque, 120.0)
+    assert judged(arm.settings, StateSampling(0.0108), HOME).carried < 1.0
+    _, _, t = run(arm, 0.002, count=50)
+    for gap in (0.09, 0.03, 0.09):  # far apart
+        _, _, t = run(arm, gap, count=1, t=t)
+        arm.update(t, t, HOME, np.zeros(3))
+        assert float(arm.memory().period) == pytest.approx(0.0022, rel=0.01)  # a tenth of 4 ms
+        commands, _, t = run(arm, 0.002, count=40, t=t + 0.002)
+        assert {command.fault for command in commands} == {None}
+    found = []
+    for _ in range(3):  # a mean of 17 ms and more
+        _, _, t = run(arm, 0.09, count=1, t=t)
+        found.append([command.fault for command in run(arm, 0.002, count=5, t=t)[0]])
+        t += 5 * 0.002
+    assert set(found[0]) == {None}
+    assert found[1][0] == found[2][0] == "rate"
+    assert float(arm.memory().period) == pytest.approx(0.017, rel=0.5)
+
+
+def test_the_first_period_counts_in_full():
+    arm = loop(ComputedTorque, 12.0)
+    for t in (10.0, 10.002, 10.008):
+        arm.update(t, t, HOME, np.zeros(3))
+    assert float(arm.memory().period) == pytest.approx((0.002 + 2 * 0.002) / 2)
+
+
 def test_gains_that_are_carried_again_are_used_again():
     arm = loop(ComputedTorque, 12.0, safety=SafetySettings(state_timeout=0.25))
     _, _, t = run(arm, 0.1, count=60)

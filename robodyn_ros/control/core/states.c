@@ -56,7 +56,8 @@ static int validate(const Settings* s, State* m, Period* p) {
   return code;
 }
 
-/* Measures period and delay of the states. Nonzero if the gains have to be checked again for them. */
+/* Measures period and delay of the states. A single gap is not a rate: it counts as twice the longest of the periods
+   before it at most, which are forgotten as their mean is. Nonzero if the gains have to be checked again for them. */
 static int measure_sampling(const Settings* s, State* m, double t, double age) {
   const double dt = t - m->sampling_last;
   m->sampling_last = t;
@@ -65,9 +66,11 @@ static int measure_sampling(const Settings* s, State* m, double t, double age) {
   m->before = dt;
   if (dt > s->state_timeout) m->period = greater(m->period, least);
   else {
+    const double counted = m->count ? smaller(dt, 2 * m->longest) : dt;
     m->count++;
     const double ratio = 1 / smaller((double)m->count, SAMPLING_MEMORY);
-    m->mean += ratio * (dt - m->mean);
+    m->mean += ratio * (counted - m->mean);
+    m->longest = greater(dt, m->longest * (1 - ratio));
     m->period = greater(m->mean, least);
     m->delay += ratio * (greater(age, 0) - m->delay);
   }
