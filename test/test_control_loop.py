@@ -233,6 +233,34 @@ def test_stop_forgets_and_start_holds():
         arm.loop.start(arm.t, [np.nan, 0.0, 0.0])
 
 
+def test_a_loop_that_starts_again_has_no_fault_and_no_goal():
+    arm = Arm()
+    goal = arm.loop.follow(rest_to_rest([GOAL], [1.0]))
+    arm.loop.start(arm.t, Q)
+    assert goal.outcome == "stopped"
+    arm.loop.set_publisher_conflict("two publishers")
+    arm.state()
+    assert arm.loop.fault.kind == "publisher"
+    arm.loop.start(arm.t, Q)
+    assert (arm.loop.fault, arm.loop.mode) == (None, "hold")
+
+
+@pytest.mark.parametrize("again", ["start", "stop", "clock"])
+def test_estimated_velocities_begin_anew_with_the_loop(again):
+    """Two positions of two beginnings are no motion."""
+    arm = Arm(config=SafetySettings(missing_velocity="estimate"), start=False)
+    arm.loop.update(arm.t, arm.t, Q, None)
+    begin = {
+        "start": lambda: arm.loop.start(arm.t, Q),
+        "stop": arm.loop.stop,
+        "clock": lambda: set_clock_back(arm.loop),
+    }
+    begin[again]()
+    command = arm.loop.update(arm.t + PERIOD, arm.t + PERIOD, Q + 0.1, None)
+    rest = DYNAMICS.gravity(Q + 0.1) + (-100.0 * 0.1 if again == "start" else 0.0)
+    np.testing.assert_allclose(command.effort, rest, atol=1e-9)
+
+
 @pytest.mark.parametrize("first", [0.0, 0.5])
 def test_follows_a_trajectory_and_holds_its_end(first):
     """Whether the first point is at time 0 and elsewhere, or later: the reference never jumps."""

@@ -190,6 +190,17 @@ def test_other_gains_and_a_loop_that_starts_again_are_judged_at_once():
     assert again["start"] == [None] * 2 + ["rate"] * 3  # two periods have to be measured
 
 
+def test_new_settings_have_the_gains_of_reactions_that_the_rate_of_the_states_allowed_before():
+    """Until they are judged themselves, with the next state."""
+    arm = loop(ComputedTorque, 12.0, safety=SafetySettings(state_timeout=0.25))
+    run(arm, 0.1, count=62)
+    carried, given = float(arm.memory().carried), loop(ComputedTorque, 10.0, safety=arm.settings.safety).settings
+    assert carried < 0.9
+    arm.apply(given)
+    np.testing.assert_allclose(arm.memory().carried_stiffness, carried**2 * given.feedback.stiffness, rtol=1e-12)
+    np.testing.assert_allclose(arm.memory().carried_damping, carried * given.feedback.damping, rtol=1e-12)
+
+
 def test_gains_that_were_not_carried_return_only_with_a_margin():
     """12 rad/s at ζ = 1 are carried up to a period of 1 / (12 GAIN_MARGIN), and again up to 1 / (12 RETURN_MARGIN)."""
     between = 2.0 / (12.0 * (GAIN_MARGIN + RETURN_MARGIN))

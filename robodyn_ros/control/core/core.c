@@ -63,7 +63,7 @@ static void find_difference(const Settings* s, State* m, double* difference) {
   double* const* x = s->step_arrays;
   double reference[WHOLE];
   clear(difference);
-  if (!m->stepped || m->memory.has_requested == 0) return;
+  if (!m->stepped) return;
   copy_whole(reference, m->stepped_reference);
   int planned = 0;
   EACH planned |= !isnan(m->stepped_planned[i]);
@@ -97,8 +97,8 @@ void core_apply(Core* c, CoreSettings* next, int how) {
     blend_change(&m->memory, difference, s->blend_time);
   } else blend(&m->memory, s->blend_time);
   EACH {
-    m->carried_stiffness[i] = (m->carried < 1 ? m->carried * m->carried : 1) * s->stiffness[i];
-    m->carried_damping[i] = (m->carried < 1 ? m->carried : 1) * s->damping[i];
+    m->carried_stiffness[i] = m->carried * m->carried * s->stiffness[i];
+    m->carried_damping[i] = m->carried * s->damping[i];
   }
   m->judged_q[0] = NAN;
   if (!s->plausibility) { reset_consistency(&m->consistency); m->is_suspect = 0; }
@@ -118,8 +118,7 @@ int64_t core_simulated_time(Core* c, int64_t clock, int64_t stamp) {
   const int64_t timeout = (int64_t)(1e9 * c->settings->loop.state_timeout);
   if (clock < m->clock) {
     m->clock_reset = 1;
-    m->good = m->refused = m->estimate_known = 0;
-    clear(m->estimate_v);
+    m->good = 0; m->estimate_t = -INFINITY;
     reset_consistency(&m->consistency);
   }
   if (clock < m->clock || m->clock == 0 || clock > m->newest) m->newest = clock;

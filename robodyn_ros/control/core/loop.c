@@ -147,13 +147,13 @@ void core_stop(Core* c) {
   State* m = &c->state;
   if (!c->settings) return;
   const Settings* s = &c->settings->loop;
-  m->good = m->refused = m->estimate_known = 0; clear(m->estimate_v);
+  m->good = 0; m->estimate_t = -INFINITY;
   reset_limiter(&m->memory);
   end_goal(&m->references, CORE_SWITCHED_OFF);
   m->time = -INFINITY; m->references.source = WAITING; m->references.next = 0;
   reset_step(&m->memory);
   m->active = 0;
-  m->count = 0; m->period = m->delay = m->mean = m->before = m->longest = 0; m->carried = 1; m->sampling_last = -INFINITY;
+  m->count = 0; m->period = m->delay = m->before = 0; m->carried = 1; m->sampling_last = -INFINITY;
   m->judged_q[0] = NAN;
   copy(m->carried_stiffness, s->stiffness); copy(m->carried_damping, s->damping);
   core_acknowledge(c);

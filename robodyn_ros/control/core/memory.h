@@ -221,7 +221,7 @@ typedef struct {
   /* states */
   double last_q[N];
   int64_t clock, newest; /* simulated time: of the clock, and the newest of it and of the stamps [ns] */
-  int64_t estimate_known, good, refused;
+  int64_t good, refused;
   double estimate_t, estimate_q[N], estimate_v[N];
   double good_t, good_ahead, refused_t, refused_ahead, refused_since;
   /* their rate */

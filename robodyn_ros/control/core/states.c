@@ -37,10 +37,10 @@ static int check_order(const Settings* s, State* m, double t, double now) {
 /* The velocity of a state that has none: filtered differentiation of the positions. */
 static void estimate_velocity(const Settings* s, State* m, double t, const double* q, double* qd) {
   const double dt = t - m->estimate_t;
-  if (!m->estimate_known || !(0 <= dt && dt <= s->state_timeout)) clear(m->estimate_v);
+  if (!(0 <= dt && dt <= s->state_timeout)) clear(m->estimate_v);
   else if (dt > 0)
     EACH m->estimate_v[i] += ((q[i] - m->estimate_q[i]) / dt - m->estimate_v[i]) * (dt / (s->velocity_filter + dt));
-  m->estimate_known = 1; m->estimate_t = t;
+  m->estimate_t = t;
   copy(m->estimate_q, q); copy(qd, m->estimate_v);
 }
 
