@@ -224,6 +224,10 @@ def test_the_capsules_hold_the_shapes_of_the_urdf(prr):
     assert set(found) == {"arm"}
     bare = capsules(rd.load_robot(lesson_arm()))
     assert [capsule.radius for capsule in bare] == [0.05] * len(bare) and len(bare) >= 2
+    small = capsules(rd.load_robot(resized(lesson_arm(), 0.01)))
+    longest = max(float(np.linalg.norm(capsule.end - capsule.start)) for capsule in bare)
+    assert_allclose([capsule.radius for capsule in small], 0.2 * 0.01 * longest)
+    assert {capsule.radius for capsule in capsules(rd.load_robot(lesson_arm()), 0.1)} == {0.1}
 
 
 def test_a_tool_that_is_turned_by_half_a_turn_is_not_at_its_goal(prr):

@@ -36,7 +36,10 @@ from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.shapes import read_solid
 
 RADIUS = 0.05
-"""Radius of a body without a known shape [m]."""
+"""Radius of a body without a known shape [m]; in a smaller arm it is :data:`SLENDERNESS` of the longest body."""
+
+SLENDERNESS = 0.2
+"""Greatest radius of such a body, over the length of the arm's longest body."""
 
 COVER = 0.15
 """Ratio by which the radius of the balls that cover a capsule exceeds the capsule's."""
@@ -148,13 +151,16 @@ class Capsule(NamedTuple):
     radius: float  # [m]
 
 
-def capsules(robot: Robot, radius: float = RADIUS) -> tuple[Capsule, ...]:
+def capsules(robot: Robot, radius: float | None = None) -> tuple[Capsule, ...]:
     """The capsules of all bodies that move.
 
     Args:
         robot: the arm.
-        radius: radius of a body without a known shape [m].
+        radius: radius of a body without a known shape [m]; by :data:`RADIUS` unless given.
     """
+    if radius is None:
+        ends = [end for index, body in enumerate(robot.bodies) for end in _ends(robot, index, body.name)]
+        radius = min(RADIUS, SLENDERNESS * max(map(float, np.linalg.norm(ends, axis=1)), default=0.0)) or RADIUS
     elements = {str(link.get("name")): link for link in read_document(robot.urdf).root.findall("link")}
     found: list[Capsule] = []
     for index, body in enumerate(robot.bodies):
@@ -165,7 +171,7 @@ def capsules(robot: Robot, radius: float = RADIUS) -> tuple[Capsule, ...]:
         ]
         found += [shape for shape in shapes if shape is not None]
         if None in shapes or not shapes:
-            found += _link_capsules(robot, index, body.name, radius)
+            found += [Capsule(body.name, np.zeros(3), end, radius) for end in _ends(robot, index, body.name)]
     return tuple(found)
 
 
@@ -182,12 +188,11 @@ def _enclosing(link: str, tag: ET.Element) -> Capsule | None:
     return Capsule(link, middle - along, middle + along, radius)
 
 
-def _link_capsules(robot: Robot, index: int, name: str, radius: float) -> list[Capsule]:
-    """Capsules from the body's joint to each of its child joints, and to the frames that are fixed to it."""
+def _ends(robot: Robot, index: int, name: str) -> list[Array]:
+    """The places of a body's child joints, and of the frames that are fixed to it, in its frame (3,) in [m]."""
     ends = [body.placement.translation for body in robot.bodies if body.parent == index]
     ends += [link.pose.translation for link in robot.links if link.body == index and link.name != name]
-    apart = [end for end in ends if np.linalg.norm(end) > 1e-6] or [np.zeros(3)]
-    return [Capsule(name, np.zeros(3), end, radius) for end in apart]
+    return [end for end in ends if np.linalg.norm(end) > 1e-6] or [np.zeros(3)]
 
 
 class ClearancePair(NamedTuple):
