@@ -161,6 +161,21 @@ def test_a_single_gap_between_states_is_no_rate_and_gaps_that_recur_are():
     assert float(arm.memory().period) == pytest.approx(0.017, rel=0.5)
 
 
+def test_states_that_come_at_once_after_a_gap_are_no_delay_and_states_that_are_always_late_are():
+    """Of thirty states the oldest is 60 ms old, and the latest is new: their plain mean has 17 ms."""
+    arm = loop(ComputedTorque, 120.0)
+    assert judged(arm.settings, StateSampling(0.002, 0.01), HOME).carried < 1.0
+    _, _, t = run(arm, 0.002, count=50, delay=1e-4)
+    for _ in range(3):
+        commands = [arm.update(t + 0.002 * k, t + 0.06, HOME, np.zeros(3)) for k in range(30)]
+        later, _, t = run(arm, 0.002, count=40, delay=1e-4, t=t + 0.06)
+        assert {command.fault for command in (*commands, *later)} == {None}
+        assert float(arm.memory().delay) < 5e-4
+    commands, _, _ = run(arm, 0.002, count=20, delay=0.01, t=t)
+    assert commands[-1].fault == "rate"
+    assert float(arm.memory().delay) == pytest.approx(0.01, rel=0.2)
+
+
 def test_the_first_period_counts_in_full():
     arm = loop(ComputedTorque, 12.0)
     for t in (10.0, 10.002, 10.008):

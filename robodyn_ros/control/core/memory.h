@@ -226,7 +226,7 @@ typedef struct {
   double good_t, good_ahead, refused_t, refused_ahead, refused_since;
   /* their rate */
   int64_t count;
-  double period, delay, carried, sampling_last, mean, before, longest, judged_period, judged_delay, settled_until;
+  double period, delay, carried, sampling_last, sampling_age, mean, before, longest, oldest, judged_period, judged_delay, settled_until;
   double judged_q[N]; /* where the gains were checked; NAN if they have to be checked */
   double carried_stiffness[N], carried_damping[N];
   Consistency consistency;

@@ -56,23 +56,30 @@ static int validate(const Settings* s, State* m, Period* p) {
   return code;
 }
 
-/* Measures period and delay of the states. A single gap is not a rate: it counts as twice the longest of the periods
-   before it at most, which are forgotten as their mean is. Nonzero if the gains have to be checked again for them. */
+/* Adds a value to a mean. A single outlier counts as twice the greatest of the values before it at most, which is
+   forgotten as the mean is. */
+static void average(double* mean, double* greatest, double x, double ratio) {
+  const double counted = ratio < 1 ? smaller(x, 2 * *greatest) : x;
+  *mean += ratio * (counted - *mean);
+  *greatest = greater(x, *greatest * (1 - ratio));
+}
+
+/* Measures period and delay of the states. A single gap is not a rate, and states that come at once after it count as
+   one command. Nonzero if the gains have to be checked again. */
 static int measure_sampling(const Settings* s, State* m, double t, double age) {
-  const double dt = t - m->sampling_last;
-  m->sampling_last = t;
+  const double dt = t - m->sampling_last, passed = dt + age - m->sampling_age;
+  m->sampling_last = t; m->sampling_age = age;
   if (!(0 < dt && dt < INFINITY)) return 0;
   const double least = smaller(dt, m->before);
   m->before = dt;
   if (dt > s->state_timeout) m->period = greater(m->period, least);
   else {
-    const double counted = m->count ? smaller(dt, 2 * m->longest) : dt;
     m->count++;
     const double ratio = 1 / smaller((double)m->count, SAMPLING_MEMORY);
-    m->mean += ratio * (counted - m->mean);
-    m->longest = greater(dt, m->longest * (1 - ratio));
+    const double part = m->period > 0 ? smaller(greater(passed, 0) / m->period, 1) : 1;
+    average(&m->mean, &m->longest, dt, ratio);
+    average(&m->delay, &m->oldest, greater(age, 0), ratio * part);
     m->period = greater(m->mean, least);
-    m->delay += ratio * (greater(age, 0) - m->delay);
   }
   const double most = SAMPLING_CHANGE * m->judged_period;
   int still = m->period + m->delay <= m->settled_until ||
