@@ -6,6 +6,7 @@
 import ctypes
 import re
 import sys
+from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -341,6 +342,24 @@ def test_a_tool_that_turns_follows_its_stream_with_the_delay_of_a_period() -> No
     delay = arm.loop.tool_stream.delay
     assert delay == pytest.approx(0.05)
     assert_allclose(arm.q, q + rate * (arm.t - begin - delay), atol=2e-3)
+
+
+def test_the_delay_of_the_target_is_the_period_the_mean_latency_and_twice_its_deviation() -> None:
+    """The latency may be longer than the period; a new stream is measured anew."""
+    arm = Streamed("prr", dt=2e-3)
+    pose = arm.pose()
+
+    def stream(latencies: Sequence[float]) -> float:
+        begin = arm.t
+        for index, latency in enumerate(latencies):
+            arm.run(begin + 0.01 * index + latency - arm.t)
+            arm.loop.move_tool("pose", pose, arm.t, begin + 0.01 * index)
+        return arm.loop.tool_stream.delay
+
+    assert stream([0.03] * 3) == pytest.approx(0.04)
+    assert stream([0.028, 0.032] * 400) == pytest.approx(0.01 + 0.03 + 2 * 0.002, abs=1e-4)
+    arm.run(0.4)
+    assert stream([0.0] * 3) == pytest.approx(0.01)
 
 
 def test_a_pose_that_was_overtaken_changes_nothing() -> None:
