@@ -69,7 +69,7 @@ static void differentiate(const Settings* s, const Tool* y, double* v, double* a
    */
 static void measure_delay(Tool* y, double gap, double late) {
   const double rate = greater(DELAY_RATE, 1 / (double)++y->measured);
-  if (y->measured == 1) { y->period = gap; y->late = late; y->deviation = 0; }
+  if (y->measured == 1) { y->period = gap; y->late = late; }
   y->period += rate * smaller(gap - y->period, 0.1 * y->period);
   y->deviation += rate * (smaller(fabs(late - y->late), y->period) - y->deviation);
   y->late += rate * (within(late - y->late, y->period));
