@@ -328,12 +328,13 @@ static int test_efforts(const Settings* s, Consistency* c, double T, double age,
     const double sigma = velocity_noise_of(u, c, i);
     needed[i] -= u->model_viscous[i] * mean[i] + u->model_coulomb[i] * sign(mean[i]);
     const double all = c->impulse[i] / T - needed[i];
-    if (!c->unconfirmed && !c->any_sudden_stop) c->residual[i] += T / RESIDUAL_TIME * (all - c->residual[i]);
+    const double late = (u->velocity_delay + age) * c->effort_change[i] / T; /* change of the effort in the delay */
+    if (!c->unconfirmed && !c->any_sudden_stop) c->residual[i] += T / RESIDUAL_TIME * (shrunk(all, late) - c->residual[i]);
     const double sum = c->momentum[i] / T + all;
     const double friction = friction_in(u, i, mean[i], fabs(mean[i]) >= z * sigma / SQRT2, sum);
     const double residual = sum - friction;
     const double parts[] = {
-      smaller(u->velocity_delay + age, T) * c->effort_change[i] / T, fabs(friction), u->model_error * rows[i],
+      smaller(late, c->effort_change[i]), fabs(friction), u->model_error * rows[i],
       u->unknown_payload * rows[N + i], u->push_force * rows[2 * N + i]};
     double size = 0, most = 0;
     int setting = 0;
