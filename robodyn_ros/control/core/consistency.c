@@ -32,7 +32,8 @@
       Friction acts against the motion. For a joint that moves it is between 0 and the sum of known viscous and Coulomb
       friction and unknown friction. For a joint whose velocity noise explains, |v| < z σ / √2 for the mean of two, it has
       either sign. f is the friction that explains as much of S / T + r as possible, not of r: noise cancels in the sum
-      only. A mechanical stop explains the sum likewise.
+      only. A mechanical stop explains the sum likewise. The error of the model that reactions correct is a mean of
+      shrink(r, (velocity_delay + age) |change of τ| / T): what the delay explains is not an error of the model.
 
       Noise of velocities makes the momentum noisy but does not add up. Only the noise of d_i v adds up, where d_i is
       the viscous friction. Σ_b |τ_i of body b| is Σ_j |Y_ij| δθ_j of the regressor Y for δθ = model_error · θ. It is a
