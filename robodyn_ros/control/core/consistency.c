@@ -33,7 +33,7 @@
       friction and unknown friction. For a joint whose velocity noise explains, |v| < z σ / √2 for the mean of two, it has
       either sign. f is the friction that explains as much of S / T + r as possible, not of r: noise cancels in the sum
       only. A mechanical stop explains the sum likewise. The error of the model that reactions correct is a mean of
-      shrink(r, (velocity_delay + age) |change of τ| / T): what the delay explains is not an error of the model.
+      shrink(r, age |change of τ| / T): what the age of states explains is not an error of the model.
 
       Noise of velocities makes the momentum noisy but does not add up. Only the noise of d_i v adds up, where d_i is
       the viscous friction. Σ_b |τ_i of body b| is Σ_j |Y_ij| δθ_j of the regressor Y for δθ = model_error · θ. It is a
@@ -328,14 +328,13 @@ static int test_efforts(const Settings* s, Consistency* c, double T, double age,
   EACH {
     const double sigma = velocity_noise_of(u, c, i);
     needed[i] -= u->model_viscous[i] * mean[i] + u->model_coulomb[i] * sign(mean[i]);
-    const double all = c->impulse[i] / T - needed[i];
-    const double late = (u->velocity_delay + age) * c->effort_change[i] / T; /* change of the effort in the delay */
+    const double all = c->impulse[i] / T - needed[i], late = age * c->effort_change[i] / T;
     if (!c->unconfirmed && !c->any_sudden_stop) c->residual[i] += T / RESIDUAL_TIME * (shrunk(all, late) - c->residual[i]);
     const double sum = c->momentum[i] / T + all;
     const double friction = friction_in(u, i, mean[i], fabs(mean[i]) >= z * sigma / SQRT2, sum);
     const double residual = sum - friction;
     const double parts[] = {
-      smaller(late, c->effort_change[i]), fabs(friction), u->model_error * rows[i],
+      smaller(u->velocity_delay + age, T) * c->effort_change[i] / T, fabs(friction), u->model_error * rows[i],
       u->unknown_payload * rows[N + i], u->push_force * rows[2 * N + i]};
     double size = 0, most = 0;
     int setting = 0;
