@@ -89,6 +89,7 @@ void core_apply(Core* c, CoreSettings* next, int how) {
   double difference[N];
   next->loop.step_arrays[MEMORY] = (double*)&m->memory;
   c->settings = next;
+  EACH m->most_error[i] = find_most_error(s, i);
   if (before) leave_tool(c, before); else core_stop(c);
   if (how == CORE_REFRESH && before) return;
   if (how == CORE_REPLACE) reset_step(&m->memory);

@@ -89,24 +89,24 @@ static int is_held(const Settings* s, State* m, const double* q) {
 
 /* The greatest tracking error of a joint: the tolerance, or the error at which the spring of a soft law gives the whole
    effort limit; without a spring there is none. */
-static double most_error(const Settings* s, int i) {
+static double find_most_error(const Settings* s, int i) {
   return s->law_stiffness[i] > 0 ? greater(s->tolerance[i], s->effort_limit[i] / s->law_stiffness[i]) : INFINITY;
 }
 
 /* The joint that exceeds its greatest tracking error most; -1 if there is none. */
-static int joint_far_away(const Settings* s, const double* reference, const double* q) {
+static int joint_far_away(const State* m, const double* reference, const double* q) {
   int far = -1;
   double most = 0;
   EACH {
-    const double beyond = fabs(reference[i] - q[i]) - most_error(s, i);
+    const double beyond = fabs(reference[i] - q[i]) - m->most_error[i];
     if (!(beyond <= most)) { far = i; most = beyond; }
   }
   return far;
 }
 
-/* The reference for the state, with planned efforts; `given` is the reference without them. */
-static void find_reference(const Settings* s, State* m, double t, double dt, const double* q, double* given, double* planned,
-                           double* reference) {
+/* The reference for the state, with planned efforts. Returns it without them, in `bare` if they differ. */
+static const double* find_reference(const Settings* s, State* m, double t, double dt, const double* q, double* bare,
+                                    double* planned, double* reference) {
   References* y = &m->references;
   if (m->memory.lagging != 0) wait(y, dt);
   if (!s->follows) start(m, t, q); /* the user moves the arm; the next law begins at its position */
@@ -115,8 +115,10 @@ static void find_reference(const Settings* s, State* m, double t, double dt, con
   if (y->source == STREAM) advance_limiter(s, y, t);
   if (y->source == TOOL) advance_tool(s, m, t);
   sample(y, t, reference);
-  copy_whole(given, reference);
-  if (planned_at(y, t, planned)) add_planned(s, planned, reference);
+  if (!planned_at(y, t, planned)) return reference;
+  copy_whole(bare, reference);
+  add_planned(s, planned, reference);
+  return bare;
 }
 
 /* Stores the results of a valid control step, and the outcome of the trajectory. */
@@ -188,7 +190,7 @@ static int run_period(Core* c) {
   Period* p = &c->period;
   const Settings* s = &c->settings->loop;
   const double t = p->t;
-  double given[WHOLE], planned[N];
+  double bare[WHOLE], planned[N];
   int present, kind, far;
   p->kind = NO_FAULT;
   /* states, consistency */
@@ -215,10 +217,10 @@ static int run_period(Core* c) {
   if (kind >= 0) return react(s, m, p, t, kind, present, 1);
   if (m->active) end_fault(s, m, t, p->q);
   /* reference */
-  find_reference(s, m, t, dt, p->q, given, planned, p->reference);
-  far = joint_far_away(s, p->reference, p->q);
+  const double* given = find_reference(s, m, t, dt, p->q, bare, planned, p->reference);
+  far = joint_far_away(m, p->reference, p->q);
   if (far >= 0) {
-    say(m, FAR_AWAY, far, fabs(p->reference[far] - p->q[far]), most_error(s, far));
+    say(m, FAR_AWAY, far, fabs(p->reference[far] - p->q[far]), m->most_error[far]);
     return react(s, m, p, t, FAULT_FOLLOWING, 1, 1);
   }
   return run_law(c, dt, given, planned);

@@ -215,7 +215,7 @@ typedef struct {
   double time; /* of the latest reference [s] */
   /* the loop */
   int64_t restarts, clock_reset, conflict, gravity_known, to_judge;
-  double q[N], qd[N], gravity_last[N], state_age;
+  double q[N], qd[N], most_error[N], gravity_last[N], state_age; /* most_error: greatest tracking error */
   int64_t stepped; /* 1 if there is a latest control step, and its state and reference */
   double stepped_q[N], stepped_qd[N], stepped_reference[REFERENCES * N], stepped_planned[N];
   /* states */

@@ -69,7 +69,8 @@ static double reaches(const PathTime* y, double path) {
 /* The reference of the present source at a time: r (REFERENCES, N). */
 CORE_SHARED void sample(References* y, double t, double* r) {
   double path, speed, change;
-  for (int k = 0; k < WHOLE; ++k) r[k] = y->source >= STREAM ? y->present[k] : k < N ? y->hold_q[k] : 0;
+  if (y->source >= STREAM) copy_whole(r, y->present);
+  else { copy(r, y->hold_q); for (int k = N; k < WHOLE; ++k) r[k] = 0; }
   if (y->source != TRAJECTORY && y->source != STOPPING) return;
   if (!y->time.is_scaled) { sample_motion(y->motion, t - y->start, r); return; }
   path_time(&y->time, t, &path, &speed, &change);
