@@ -217,7 +217,7 @@ def test_what_leaves_the_limits_between_two_points_is_refused(degree):
             limit[joint] = fastest[joint] / ((1.0 + more) * 1.01)
             moved = rows[0].copy()
             moved[:, joint] += PRR.upper[joint] - highest[joint] + (2e-7 if more > 0.0 else -1e-7)
-            for loop, positions in ((prr_loop(limit), rows[0]), (prr_loop(fast), moved)):
+            for loop, positions, most in ((prr_loop(limit), rows[0], fastest), (prr_loop(fast), moved, PRR.upper)):
                 trajectory = Trajectory(times, positions, *rows[1:])
                 if more < 0.0:
                     loop.prepare(trajectory, 0.0)
@@ -225,6 +225,7 @@ def test_what_leaves_the_limits_between_two_points_is_refused(degree):
                 with pytest.raises(LimitError, match=PRR.joint_names[joint]) as refused:
                     loop.prepare(trajectory, 0.0)
                 said.append(str(refused.value))
+                assert 0.98 * most[joint] < abs(refused.value.value) < most[joint] + 3e-7
     assert any("between its points" in text for text in said)
 
 
