@@ -14,6 +14,8 @@ import pytest
 import robodyn_ros as rd
 from robodyn_ros.control import ControlLoop, GravityCompensation, Reference, SafetySettings, Trajectory, rest_to_rest
 from robodyn_ros.control.limits import overload
+from robodyn_ros.control.loop_settings import MODEL
+from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.errors import (
     FutureStateError,
     InputError,
@@ -23,6 +25,8 @@ from robodyn_ros.errors import (
     OrderError,
     StaleStateError,
 )
+from robodyn_ros.simulation.hardware import default_values, make_hardware
+from robodyn_ros.simulation.trial_run import run_trial
 
 NAMES = ("joint1", "joint2", "joint3")
 DYNAMICS = rd.create_dynamics("rnea", rd.load_robot(arms.PRR))
@@ -243,6 +247,33 @@ def test_a_loop_that_starts_again_has_no_fault_and_no_goal():
     assert arm.loop.fault.kind == "publisher"
     arm.loop.start(arm.t, Q)
     assert (arm.loop.fault, arm.loop.mode) == (None, "hold")
+
+
+class Interrupted(GravityCompensation):
+    """A law in Python during which somebody presses Ctrl-C."""
+
+    periods = 0
+
+    def compute(self, q, qd, reference):
+        float(q[0])
+        self.periods += 1
+        if self.periods == 20:
+            raise KeyboardInterrupt
+        return super().compute(q, qd, reference)
+
+
+def test_ctrl_c_while_a_law_in_python_computes_is_not_lost():
+    loop = ControlLoop(Interrupted(DYNAMICS, 100.0, 20.0), np.full(3, 1e4))
+    for k in range(18):  # it was called once before, when the loop was made
+        loop.update(PERIOD * k, PERIOD * k, Q, ZERO)
+    with pytest.raises(KeyboardInterrupt):
+        loop.update(PERIOD * 18, PERIOD * 18, Q, ZERO)
+    assert loop.fault.kind == "law"
+    arm = DYNAMICS.robot
+    hardware = make_hardware(FileParameters({}, MODEL | default_values(arm)), arm)
+    with pytest.raises(KeyboardInterrupt):
+        run_trial(hardware, ControlLoop(Interrupted(DYNAMICS, 100.0, 20.0), np.full(3, 1e4)), 1.0)
+    assert hardware.time < 0.5
 
 
 @pytest.mark.parametrize("again", ["start", "stop", "clock"])

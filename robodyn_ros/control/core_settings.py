@@ -150,7 +150,7 @@ class StepInPython:
     def __init__(self, settings: LoopSettings, ahead: Ahead) -> None:
         self.law = law = settings.controller
         self.follows, self.law_memory = law.follows, np.zeros(0)
-        self.problem: Exception | None = None
+        self.problem: BaseException | None = None
         self._numbers, self._ahead, self._limit = step_settings(settings), ahead, settings.limits.effort
         self._in_numbers = LawInNumbers(law)
         n = law.dynamics.robot.n
@@ -176,7 +176,7 @@ class StepInPython:
             parts[CODES["AFTER"]][:] = joined(after)
             flags[:] = 1.0, np.any(result.saturated), np.any(result.rate_limited)
             self.problem = None
-        except Exception as problem:  # any error of a plugin: there are no efforts
+        except BaseException as problem:  # any error of a plugin, or Ctrl-C: there are no efforts
             parts[CODES["RESULTS"]].reshape(len(ROWS), n)[CODES["GRAVITY"]] = self._in_numbers.last
             flags[0], self.problem = 0.0, problem
 

@@ -207,7 +207,11 @@ class ControlLoop(ReferenceManager):
 
         Raises:
             RobodynError: as :meth:`update`.
+            KeyboardInterrupt: Ctrl-C while a law in Python was computing.
         """
+        problem = self._step.problem if isinstance(self._step, StepInPython) else None
+        if problem is not None and not isinstance(problem, Exception):
+            raise problem
         if code == CODES["CORE_SILENT"]:
             return None
         if code in (REACTION, CODES["CORE_SEND"]):
