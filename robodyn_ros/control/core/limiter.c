@@ -76,14 +76,13 @@ static double rest_of(const Settings* s, const double* now, int i) {
 /* Begins a new stream at the present reference. */
 static void begin_limiter(References* y, double now, const double* present) {
   y->limiter_t = y->target_time = now;
-  y->has_target = 0;
   copy_whole(y->present, present);
   EACH { y->is_limited[i] = 0; y->target_velocity[i] = y->arrived[i] = 0; }
 }
 
 /* Sets the target. The velocity of a target that moves steadily is the difference quotient of its positions. */
 static void aim_limiter(const Settings* s, References* y, double now, const double* target) {
-  if (y->has_target && now > y->target_time)
+  if (now > y->target_time)
     EACH {
       const double moved = target[i] - y->target[i];
       const int steady = fabs(moved) <= s->reference_jump;
@@ -91,5 +90,5 @@ static void aim_limiter(const Settings* s, References* y, double now, const doub
       y->arrived[i] = steady ? fabs(moved) : 0;
     }
   copy_whole(y->target, target);
-  y->has_target = 1; y->target_time = now;
+  y->target_time = now;
 }

@@ -176,7 +176,7 @@ typedef struct {
   CoreRefusal refused;
   double speed, asked_speed; /* speed ratio of trajectories; the requested one, a factor on the setting */
   /* the reference limiter, for a stream that jumps */
-  int64_t has_target, is_limited[N];
+  int64_t is_limited[N];
   double limiter_t, target[REFERENCES * N], target_time; /* of a stream: its latest message */
   double target_velocity[N], arrived[N], present[REFERENCES * N];
   /* the goal whose outcome is monitored: 0 none, 1 that of the present or last trajectory, 2 that of the next */
