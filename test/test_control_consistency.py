@@ -354,6 +354,20 @@ def test_a_velocity_that_jumped_is_confirmed_only_by_positions_that_agree(period
         assert any(confirmed) == moves, period
 
 
+def test_the_possible_error_of_accelerations_is_that_of_the_efforts_through_the_inverse_mass_matrix():
+    """Here of unknown friction alone, on an arm without any other."""
+    model = rd.create_dynamics("rnea", rd.load_robot(arms.PRR))
+    none = dict.fromkeys(("model_error", "unknown_payload", "push_force", "velocity_delay"), 0.0)
+    q = np.array([0.3, -0.2, 0.5])
+    monitor = ConsistencyMonitor(model, unknown_friction=0.05, **none)
+    for step in range(20):
+        monitor.update(0.002 * step, q, np.zeros(3), model.gravity(q))
+    assert not model.robot.damping.any() and not model.robot.friction.any()
+    friction = 0.05 * model.robot.effort_limit
+    error = np.abs(np.linalg.inv(model.mass_matrix(q))) @ friction
+    np.testing.assert_allclose(monitor.memory.acceleration_error, error, rtol=1e-9)
+
+
 @pytest.mark.parametrize("delay", [0.0, 0.02, 0.05])
 def test_a_velocity_that_may_lag_is_confirmed_so_much_later(delay):
     """A joint is struck and moves at 3 rad/s: within the delay its positions prove nothing."""
