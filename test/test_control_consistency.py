@@ -368,6 +368,25 @@ def test_the_possible_error_of_accelerations_is_that_of_the_efforts_through_the_
     np.testing.assert_allclose(monitor.memory.acceleration_error, error, rtol=1e-9)
 
 
+def test_the_travel_of_a_joint_that_stands_is_that_of_all_joints_since_it_moved():
+    model = rd.create_dynamics("rnea", rd.load_robot(arms.PRR))
+    monitor, q, step = ConsistencyMonitor(model), np.array([0.3, -0.2, 0.5]), 0
+
+    def move(qd, duration):
+        nonlocal q, step
+        for _ in range(round(duration / 0.002)):
+            q, step = q + 0.002 * np.array(qd), step + 1
+            assert monitor.update(0.002 * step, q, np.array(qd), model.inverse(q, np.array(qd), np.zeros(3))) != "BLIND"
+
+    move([0.0, 0.0, 0.0], 0.1)
+    move([0.0, 0.5, 0.0], 0.5)
+    np.testing.assert_allclose(monitor.memory.travel, [0.25, 0.0, 0.25], atol=0.02)
+    move([0.0, 0.0, -0.5], 0.3)
+    np.testing.assert_allclose(monitor.memory.travel, [0.4, 0.15, 0.0], atol=0.03)
+    move([0.0, 0.5, 0.0], 0.2)
+    np.testing.assert_allclose(monitor.memory.travel, [0.5, 0.0, 0.1], atol=0.04)
+
+
 @pytest.mark.parametrize("delay", [0.0, 0.02, 0.05])
 def test_a_velocity_that_may_lag_is_confirmed_so_much_later(delay):
     """A joint is struck and moves at 3 rad/s: within the delay its positions prove nothing."""
