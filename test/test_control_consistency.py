@@ -323,6 +323,14 @@ def test_some_wrong_states_are_dropped_and_the_next_good_one_goes_on(count, size
     assert (cell.speeds < 0.01).all()
 
 
+def test_a_state_with_the_stamp_of_another_one_is_dropped_if_it_is_of_another_arm():
+    monitor, q = ConsistencyMonitor(rd.create_dynamics("rnea", PRR)), PRR.home
+    assert monitor.update(1.0, q, np.zeros(3)) == "TRUSTED"
+    for away, verdict in ((1e-6, "TRUSTED"), (0.1, "DROPPED"), (0.0, "TRUSTED")):
+        assert monitor.update(1.0, q + away, np.zeros(3)) == verdict
+    assert int(monitor.memory.dropped) == 1
+
+
 def test_the_latest_valid_state_is_from_before_the_fault():
     cell, true = Cell(ARMS["prr"]), []
 
