@@ -318,7 +318,7 @@ def test_some_wrong_states_are_dropped_and_the_next_good_one_goes_on(count, size
         return q + (size if MOVING <= t < MOVING + count * 0.002 - 1e-9 else 0.0), qd
 
     cell.run(2.0, sense)
-    assert cell.verdicts["DROPPED"] == count
+    assert cell.verdicts["DROPPED"] == count == int(cell.monitor.memory.dropped)
     assert set(cell.verdicts) == {"TRUSTED", "DROPPED"}
     assert (cell.speeds < 0.01).all()
 
@@ -393,6 +393,18 @@ def test_the_travel_of_a_joint_that_stands_is_that_of_all_joints_since_it_moved(
     np.testing.assert_allclose(monitor.memory.travel, [0.4, 0.15, 0.0], atol=0.03)
     move([0.0, 0.5, 0.0], 0.2)
     np.testing.assert_allclose(monitor.memory.travel, [0.5, 0.0, 0.1], atol=0.04)
+
+
+def test_the_residual_of_an_exact_model_is_its_friction():
+    """Viscous and Coulomb friction that the model has, too; friction of the URDF is not in the model."""
+    model = rd.create_dynamics("rnea", rd.load_robot(arms.PRR))
+    model.configure(viscous=(3.0, 2.0, 0.5), coulomb=(4.0, 1.0, 0.3))
+    monitor, q, qd = ConsistencyMonitor(model), np.array([0.3, -0.2, 0.5]), np.array([0.1, -0.4, 0.3])
+    for step in range(700):
+        state = q + 0.002 * step * qd
+        monitor.update(0.002 * step, state, qd, model.inverse(state - 0.001 * qd, qd, np.zeros(3)))
+    friction = np.array([3.0, 2.0, 0.5]) * qd + np.array([4.0, 1.0, 0.3]) * np.sign(qd)
+    np.testing.assert_allclose(monitor.memory.residual, friction, rtol=0.01)
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.02, 0.05])
