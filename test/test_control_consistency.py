@@ -407,6 +407,18 @@ def test_the_residual_of_an_exact_model_is_its_friction():
     np.testing.assert_allclose(monitor.memory.residual, friction, rtol=0.01)
 
 
+def test_a_joint_that_stopped_suddenly_and_moves_again_has_not_stopped():
+    """As against a stone on its way: at once, and not after the time that confirms rest."""
+    monitor, q, found = ConsistencyMonitor(rd.create_dynamics("rnea", PRR)), PRR.home, []
+    for step in range(130):
+        qd = np.array([0.0, 0.0 if 100 <= step < 105 else 1.0, 0.0])
+        q = q + 0.002 * qd
+        monitor.update(0.002 * step, q, qd)
+        found.append(int(monitor.memory.sudden_stop[1]))
+    assert (found[:100], found[100:105]) == ([0] * 100, [1] * 5)
+    assert found[115:] == [0] * 15
+
+
 @pytest.mark.parametrize("delay", [0.0, 0.02, 0.05])
 def test_a_velocity_that_may_lag_is_confirmed_so_much_later(delay):
     """A joint is struck and moves at 3 rad/s: within the delay its positions prove nothing."""
