@@ -419,6 +419,17 @@ def test_a_joint_that_stopped_suddenly_and_moves_again_has_not_stopped():
     assert found[115:] == [0] * 15
 
 
+def test_a_fault_of_efforts_lasts_from_test_to_test():
+    """States come every 2 ms, and efforts are tested every 10 ms."""
+    model = rd.create_dynamics("rnea", rd.load_robot(arms.PRR))
+    monitor, q = ConsistencyMonitor(model), np.array([0.3, -0.2, 0.5])
+    driven = model.gravity(q) + 0.9 * model.robot.effort_limit
+    found = [monitor.update(0.002 * step, q, np.zeros(3), driven) for step in range(100)]
+    begins = found.index("FAULTY")
+    assert 5 <= begins < 90
+    assert set(found[begins:]) == {"FAULTY"}
+
+
 @pytest.mark.parametrize("delay", [0.0, 0.02, 0.05])
 def test_a_velocity_that_may_lag_is_confirmed_so_much_later(delay):
     """A joint is struck and moves at 3 rad/s: within the delay its positions prove nothing."""
