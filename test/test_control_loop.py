@@ -500,6 +500,15 @@ def test_a_feed_forward_effort_beyond_the_limit_is_refused(effort):
     assert arm.loop.mode == "hold"
 
 
+def test_after_its_timeout_a_stream_is_expected_to_stay_where_it_is():
+    arm = Arm()
+    arm.loop.track(Reference(Q + 0.02, QD, ZERO, ZERO), arm.t)
+    now = arm.state().reference.q
+    after = arm.loop.planned(arm.t + 60.0)
+    np.testing.assert_array_equal(after.q, now)
+    assert not after.qd.any()
+
+
 def test_of_two_targets_between_two_states_the_later_one_counts():
     """They are no motion of the target within no time."""
     paths = []

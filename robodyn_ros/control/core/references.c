@@ -264,7 +264,7 @@ int core_velocity_is_silent(const CoreVelocity* y, double elapsed) {
 
 /* Changes the speed of a trajectory from the time t [s] on, or from its start if that is later. Returns its new end. */
 static double change_speed(PathTime* y, double start, double t, double ratio, double duration) {
-  PathTime after = {1, 0, 0, 1, ratio};
+  PathTime after = {.is_scaled = 1, .target = ratio};
   double change;
   if (!y->is_scaled) { const PathTime full = {1, start, 0, 1, 1}; *y = full; }
   after.t = greater(t, y->t);
