@@ -181,7 +181,7 @@ typedef struct {
   double target_velocity[N], arrived[N], present[REFERENCES * N];
   /* the goal whose outcome is monitored: 0 none, 1 that of the present or last trajectory, 2 that of the next */
   int64_t judged, goal_id, outcome, outcomes[OUTCOMES], outcome_ids[OUTCOMES];
-  double goal_start, goal_end, path_tolerance[N], goal_tolerance[N], goal_speed, goal_time;
+  double goal_end, path_tolerance[N], goal_tolerance[N], goal_speed, goal_time;
 } References;
 
 typedef struct {

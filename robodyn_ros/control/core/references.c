@@ -134,12 +134,12 @@ CORE_SHARED void proceed(const Settings* s, References* y, double t, const doubl
 CORE_SHARED void wait(References* y, double dt) {
   if (y->source != TRAJECTORY && y->source != STOPPING) return;
   y->start += dt; y->end += dt; y->time.t += dt;
-  if (y->judged == 1) { y->goal_start += dt; y->goal_end += dt; }
+  if (y->judged == 1) y->goal_end += dt;
 }
 
 /* The outcome of a trajectory that ends now, by the rules of joint_trajectory_controller; 0 if it does not end. */
 CORE_SHARED int judge(const References* y, double t, const double* error, const double* qd) {
-  if (!y->judged || y->outcome || t < y->goal_start) return 0;
+  if (y->judged != 1 || y->outcome) return 0;
   if (t < y->goal_end) {
     EACH if (fabs(error[i]) > y->path_tolerance[i]) return CORE_OFF_PATH;
     return 0;
@@ -310,11 +310,10 @@ static void keep_trajectory(Core* c, CoreTrajectory* y) {
   c->held[place] = y;
 }
 
-static void set_goal(References* r, const CoreTolerances* allowed, int64_t id, double start) {
+static void set_goal(References* r, const CoreTolerances* allowed, int64_t id) {
   end_goal(r, CORE_REPLACED);
   r->judged = 2; r->outcome = 0; r->goal_id = id;
   r->outcomes[id % OUTCOMES] = CORE_UNDER_WAY; r->outcome_ids[id % OUTCOMES] = id;
-  r->goal_start = start;
   copy(r->path_tolerance, allowed->path); copy(r->goal_tolerance, allowed->goal);
   r->goal_speed = allowed->speed; r->goal_time = allowed->time;
 }
@@ -338,7 +337,7 @@ CoreRefusal core_follow(Core* c, CoreTrajectory* y, const CoreTolerances* tolera
   if (dries_up) hold_at(r, before, INFINITY);
   y->start = first;
   r->next = begin > now ? y : 0; r->next_begin = begin;
-  set_goal(r, tolerances, id, first);
+  set_goal(r, tolerances, id);
   if (!r->next) begin_trajectory(s, r, y, begin, before);
   return found;
 }
