@@ -133,8 +133,7 @@ CORE_SHARED void proceed(const Settings* s, References* y, double t, const doubl
 /* Delays the trajectory by dt [s], for which its reference stands still. */
 CORE_SHARED void wait(References* y, double dt) {
   if (y->source != TRAJECTORY && y->source != STOPPING) return;
-  y->start += dt; y->end += dt; y->time.t += dt;
-  if (y->judged == 1) y->goal_end += dt;
+  y->start += dt; y->end += dt; y->goal_end += dt; y->time.t += dt;
 }
 
 /* The outcome of a trajectory that ends now, by the rules of joint_trajectory_controller; 0 if it does not end. */
@@ -279,10 +278,7 @@ void core_scale_speed(Core* c, double ratio) {
   r->asked_speed = ratio;
   if (speed == r->speed) return;
   r->speed = speed;
-  if (r->source == TRAJECTORY) {
-    r->end = change_speed(&r->time, r->start, now, speed, r->motion->duration);
-    if (r->judged == 1) r->goal_end = r->end;
-  }
+  if (r->source == TRAJECTORY) r->end = r->goal_end = change_speed(&r->time, r->start, now, speed, r->motion->duration);
 }
 
 /* --- trajectories and stops */
