@@ -17,7 +17,9 @@ from robodyn_ros.control.limits import overload
 from robodyn_ros.control.loop_settings import MODEL
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.errors import (
+    EffortError,
     FutureStateError,
+    HoldingError,
     InputError,
     JumpError,
     LimitError,
@@ -247,6 +249,26 @@ def test_a_loop_that_starts_again_has_no_fault_and_no_goal():
     assert arm.loop.fault.kind == "publisher"
     arm.loop.start(arm.t, Q)
     assert (arm.loop.fault, arm.loop.mode) == (None, "hold")
+
+
+class Spoilt(type(DYNAMICS)):
+    """A model in Python whose gravity becomes no number."""
+
+    factor = 1.0
+
+    def gravity(self, q):
+        return self.factor * super().gravity(q)
+
+
+def test_a_model_that_gives_no_numbers_for_the_first_state_is_said_and_not_that_the_limits_are_too_low():
+    model = Spoilt(DYNAMICS.robot, compiled=False)
+    loop = ControlLoop(GravityCompensation(model, 100.0, 20.0), np.full(3, 1e4))
+    model.factor = np.nan
+    with pytest.raises(EffortError, match="finite"):
+        loop.update(5.0, 5.0, Q, ZERO)
+    model.factor = 1e6
+    with pytest.raises(HoldingError):
+        loop.update(5.0, 5.0, Q, ZERO)
 
 
 class Interrupted(GravityCompensation):
