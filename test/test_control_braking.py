@@ -53,6 +53,20 @@ def test_a_joint_that_accelerates_although_it_is_braked_gets_no_more_effort(side
     assert (arm.loop.fault.kind, arm.loop.fault.latched) == ("publisher", True)
 
 
+def test_what_a_joint_gains_while_no_state_comes_is_not_held_against_its_drive():
+    arm = Arm(reactions=FaultReactions(publisher=("hold", 60.0)))
+    arm.loop.set_publisher_conflict("two of them")
+    for _ in range(4):
+        arm.state(qd=ONE[1])
+    for _ in range(15):
+        arm.t += PERIOD
+        arm.loop.watch(arm.t)
+    assert arm.loop.fault.kind == "states"
+    for _ in range(6):
+        assert arm.state(qd=2.5 * ONE[1]).fault == "publisher"
+        assert not int(arm.loop.memory().released)
+
+
 def test_the_fastest_joint_that_does_not_obey_is_named_and_each_of_them_is_let_go_of():
     arm = Arm(reactions=FaultReactions(publisher=("hold", 60.0)))
     arm.loop.set_publisher_conflict("two of them")

@@ -360,9 +360,11 @@ static void begin_reaction(const Settings* s, State* m, int kind, double t) {
   m->active = 1; m->active_kind = kind; m->phase = reaction;
   m->active_begin = t; m->until = reaction >= RAMP ? t : reaction == WAIT ? INFINITY : t + left;
   m->ramp_down_time = s->ramp_down_time;
-  m->ramped = m->until; m->blind = 0;
+  m->ramped = m->until;
   copy(m->found, m->q);
   if (!before) begin_drive_check(m, t, m->qd);
+  else if (m->blind) EACH m->obeyed_speed[i] = greater(m->obeyed_speed[i], fabs(m->qd[i])); /* gained without states */
+  m->blind = 0;
   find_gravity_error(s, m, m->q);
 }
 
