@@ -53,17 +53,27 @@ def test_a_joint_that_accelerates_although_it_is_braked_gets_no_more_effort(side
     assert (arm.loop.fault.kind, arm.loop.fault.latched) == ("publisher", True)
 
 
-def test_what_a_joint_gains_while_no_state_comes_is_not_held_against_its_drive():
-    arm = Arm(reactions=FaultReactions(publisher=("hold", 60.0)))
-    arm.loop.set_publisher_conflict("two of them")
+@pytest.mark.parametrize("kind", ["publisher", "states"])
+def test_what_a_joint_gains_while_no_state_comes_is_not_held_against_its_drive(kind):
+    """Whether another fault follows, or the one of missing states, which recurred and is latched."""
+    arm = Arm(reactions=FaultReactions(publisher=("hold", 60.0), states=("hold", 60.0)))
+
+    def silence():
+        for _ in range(15):
+            arm.t += PERIOD
+            arm.loop.watch(arm.t)
+
+    while kind == "states" and arm.state().fault is None:
+        for _ in range(4):
+            arm.state()
+        silence()
+    arm.loop.set_publisher_conflict("two of them" if kind == "publisher" else "")
     for _ in range(4):
         arm.state(qd=ONE[1])
-    for _ in range(15):
-        arm.t += PERIOD
-        arm.loop.watch(arm.t)
+    silence()
     assert arm.loop.fault.kind == "states"
     for _ in range(6):
-        assert arm.state(qd=2.5 * ONE[1]).fault == "publisher"
+        assert arm.state(qd=2.5 * ONE[1]).fault == kind
         assert not int(arm.loop.memory().released)
 
 
