@@ -99,6 +99,7 @@ def test_a_drive_that_was_found_to_disobey_is_let_go_of_at_once_if_its_joint_is_
     assert command.fault == "following"
     assert said(arm)[:2] == ("GROWS_FASTER" if lets_go else "DISOBEYS", 1)
     assert (abs(qd[1]) > 0.4) == (command.effort[1] == 0.0) == lets_go, qd
+    assert not int(arm.loop.memory().is_suspect)  # it moves, so its encoder is alive
 
 
 # Velocities that are contradicted
