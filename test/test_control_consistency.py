@@ -178,14 +178,16 @@ def test_white_noise_of_velocities_adds_up_no_further_than_the_derivation_says()
     random, dt, sigma, count = np.random.default_rng(2), 0.002, 0.05, 40_000
     model = rd.create_dynamics("rnea", PRR)
     monitor = ConsistencyMonitor(model, velocity_noise=sigma)
-    q, most = PRR.home, np.zeros(3)
+    q, most = PRR.home, np.zeros(6)  # for no lag, and for the greatest
     unit = np.array([0.1 if joint.position_unit == "m" else 1.0 for joint in PRR.joints])
     for step in range(count):
         assert monitor.update(dt * step, q, sigma * unit * random.standard_normal(3)) == "TRUSTED"
-        most = np.maximum(most, np.abs(monitor.memory.position_sum[:3]))
+        most = np.maximum(most, np.abs(monitor.memory.position_sum))
     likely = np.log(count) * sigma * unit * dt / 2.0
-    assert (most < 1.2 * likely).all()
-    assert (most > 0.2 * likely).all()
+    lag = SafetySettings().velocity_delay * 5.0 * sigma * unit  # velocity_delay times the difference of two velocities
+    assert (most[:3] < 1.2 * likely).all()
+    assert (most[:3] > 0.2 * likely).all()
+    assert (most[3:] < 1.2 * likely + lag).all()
 
 
 FRICTION_ONLY = {"model_error": 0.0, "unknown_payload": 0.0, "push_force": 0.0}
