@@ -291,6 +291,8 @@ def test_ctrl_c_while_a_law_in_python_computes_is_not_lost():
     with pytest.raises(KeyboardInterrupt):
         loop.update(PERIOD * 18, PERIOD * 18, Q, ZERO)
     assert loop.fault.kind == "law"
+    command = loop.update(PERIOD * 19, PERIOD * 19, Q, ZERO)
+    assert command.fault is None  # the law computes again
     arm = DYNAMICS.robot
     hardware = make_hardware(FileParameters({}, MODEL | default_values(arm)), arm)
     with pytest.raises(KeyboardInterrupt):

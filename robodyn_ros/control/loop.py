@@ -209,9 +209,10 @@ class ControlLoop(ReferenceManager):
             RobodynError: as :meth:`update`.
             KeyboardInterrupt: Ctrl-C while a law in Python was computing.
         """
-        problem = self._step.problem if isinstance(self._step, StepInPython) else None
-        if problem is not None and not isinstance(problem, Exception):
-            raise problem
+        step = self._step
+        if isinstance(step, StepInPython) and isinstance(step.problem, KeyboardInterrupt):
+            step.problem = InterruptedError("by Ctrl-C")  # for the message of the fault; it is raised once
+            raise KeyboardInterrupt
         if code == CODES["CORE_SILENT"]:
             return None
         if code in (REACTION, CODES["CORE_SEND"]):

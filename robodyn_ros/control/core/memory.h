@@ -226,7 +226,9 @@ typedef struct {
   double good_t, good_ahead, refused_t, refused_ahead, refused_since;
   /* their rate */
   int64_t count;
-  double period, delay, carried, sampling_last, sampling_age, mean, before, longest, oldest, judged_period, judged_delay, settled_until;
+  double period, delay, carried, judged_period, judged_delay, settled_until;
+  double sampling_last, sampling_age, before; /* time and age of the latest state, and the period before it [s] */
+  double mean, longest, oldest; /* mean period; recent greatest period, and greatest age [s] */
   double judged_q[N]; /* where the gains were checked; NAN if they have to be checked */
   double carried_stiffness[N], carried_damping[N];
   Consistency consistency;
