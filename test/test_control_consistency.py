@@ -192,12 +192,8 @@ def test_white_noise_of_velocities_adds_up_no_further_than_the_derivation_says()
 
 def test_an_acceleration_that_grows_from_zero_between_two_states_is_explained_by_the_rule():
     """The trapezoidal rule errs by a sixth of the change of the velocity times the period, and by no more."""
-    monitor, q, qd, dt = (
-        ConsistencyMonitor(rd.create_dynamics("rnea", PRR), velocity_noise=1e-6),
-        PRR.home,
-        np.zeros(3),
-        0.002,
-    )
+    monitor = ConsistencyMonitor(rd.create_dynamics("rnea", PRR), velocity_noise=1e-6)
+    q, qd, dt = PRR.home, np.zeros(3), 0.002
     change = np.array([0.01, -0.02, 0.03])
     for step in range(50):
         assert monitor.update(dt * step, q, qd) == "TRUSTED"

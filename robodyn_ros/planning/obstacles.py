@@ -158,12 +158,13 @@ def capsules(robot: Robot, radius: float | None = None) -> tuple[Capsule, ...]:
         robot: the arm.
         radius: radius of a body without a known shape [m]; by :data:`RADIUS` unless given.
     """
+    ends = [_ends(robot, index, body.name) for index, body in enumerate(robot.bodies)]
     if radius is None:
-        ends = [end for index, body in enumerate(robot.bodies) for end in _ends(robot, index, body.name)]
-        radius = min(RADIUS, SLENDERNESS * max(map(float, np.linalg.norm(ends, axis=1)), default=0.0)) or RADIUS
+        longest = float(np.linalg.norm(np.concatenate(ends), axis=1).max())
+        radius = min(RADIUS, SLENDERNESS * longest) or RADIUS
     elements = {str(link.get("name")): link for link in read_document(robot.urdf).root.findall("link")}
     found: list[Capsule] = []
-    for index, body in enumerate(robot.bodies):
+    for body, places in zip(robot.bodies, ends, strict=True):
         shapes = [
             _enclosing(link, tag)
             for link in body.links
@@ -171,7 +172,7 @@ def capsules(robot: Robot, radius: float | None = None) -> tuple[Capsule, ...]:
         ]
         found += [shape for shape in shapes if shape is not None]
         if None in shapes or not shapes:
-            found += [Capsule(body.name, np.zeros(3), end, radius) for end in _ends(robot, index, body.name)]
+            found += [Capsule(body.name, np.zeros(3), end, radius) for end in places]
     return tuple(found)
 
 

@@ -345,6 +345,12 @@ static void end_fault(const Settings* s, State* m, double t, const double* q) {
   m->trail_count = 0;
 }
 
+/* Another reaction begins. What joints gained while no state came is not held against their drives. */
+static void end_blind(State* m) {
+  if (m->blind) EACH m->obeyed_speed[i] = greater(m->obeyed_speed[i], fabs(m->qd[i]));
+  m->blind = 0;
+}
+
 /* Begins a reaction, or replaces the present one. */
 static void begin_reaction(const Settings* s, State* m, int kind, double t) {
   const int before = m->active != 0;
@@ -363,8 +369,7 @@ static void begin_reaction(const Settings* s, State* m, int kind, double t) {
   m->ramped = m->until;
   copy(m->found, m->q);
   if (!before) begin_drive_check(m, t, m->qd);
-  else if (m->blind) EACH m->obeyed_speed[i] = greater(m->obeyed_speed[i], fabs(m->qd[i])); /* gained without states */
-  m->blind = 0;
+  end_blind(m);
   find_gravity_error(s, m, m->q);
 }
 
