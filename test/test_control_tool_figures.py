@@ -121,4 +121,4 @@ def test_a_stream_with_losses_and_jitter_costs_its_delay_and_little_more(arm: st
     (row,) = stream((arm,), ("operational_space",))
     assert 0.5e-3 < row["rms"] < 3e-3
     assert row["rms_but_late"] < 1.5e-3
-    assert row["clean_step"] < row["step"] < 0.05
+    assert row["step"] < 1.1 * row["clean_step"] < 0.05

@@ -332,6 +332,20 @@ def test_a_circle_from_a_sparse_stream_is_smooth(rate: float, spoilt: bool, row:
     assert ratio <= most * 1.05
 
 
+@pytest.mark.parametrize("rate", [1000.0, 250.0])
+def test_the_noise_of_a_quick_stream_is_not_divided_by_its_period(rate: float) -> None:
+    """0.1 mm of noise moves the tool as fast as that of messages every 20 ms does; by its period 9 mm/s (RMS)."""
+    arm, rng = Streamed("prr", dt=1.0 / rate), np.random.default_rng(2)
+    pose = arm.pose()
+    for _ in range(round(2.0 * rate)):
+        noisy = pose.copy()
+        noisy[[0, 2], 3] += 1e-4 * rng.uniform(-1.0, 1.0, 2)
+        arm.loop.move_tool("pose", noisy, arm.t)
+        arm.step()
+    velocity = np.diff([arm.pose(q)[:3, 3] for q in arm.rows], axis=0) / arm.dt
+    assert np.sqrt((velocity**2).sum(1).mean()) < 7e-3
+
+
 def test_a_tool_that_turns_follows_its_stream_with_the_delay_of_a_period() -> None:
     arm, rate = Streamed("prr", dt=2e-3), np.array([0.02, 0.15, 0.4])
     begin, q = arm.t, arm.q

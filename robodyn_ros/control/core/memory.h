@@ -198,8 +198,8 @@ typedef struct {
   double twist[6], wrench[6], target_wrench[6];
   /* the latest poses and their stamps, newest first, and the curve of the target to the newest one */
   int64_t knots, measured; /* measured: number of messages that period and delay are averages of */
-  ToolPose knot[3];
-  double stamp[3], period;
+  ToolPose knot[4];
+  double stamp[4], period;
   double late, deviation, delay; /* mean delay of messages, its deviation; delay of the target [s] */
   double begin, duration, curve[36];
   /* a target that the tool does not reach on its path, and the search for a detour */

@@ -48,14 +48,16 @@ static void bend(Tool* y, double t, double T, double ahead, const double* x, con
   }
 }
 
-/* Velocity and acceleration of the stream at its newest pose, by the parabola through the last three poses. */
+/* Velocity and acceleration of the stream at its newest pose, by the parabola through it and two earlier ones. At least
+   `KNOT` lies between them, because noise of a pose is divided by that time. */
 static void differentiate(const Settings* s, const Tool* y, double* v, double* a) {
   double first[6], second[6];
-  const double h = y->stamp[0] - y->stamp[1], g = y->stamp[1] - y->stamp[2];
-  between(&y->knot[1], &y->knot[0], first);
-  if (y->knots > 2) between(&y->knot[2], &y->knot[1], second);
+  const int one = y->knots > 2 && y->stamp[0] - y->stamp[1] < KNOT ? 2 : 1, has_two = y->knots > one + 1;
+  const double h = y->stamp[0] - y->stamp[one], g = y->stamp[one] - y->stamp[one + 1];
+  between(&y->knot[one], &y->knot[0], first);
+  if (has_two) between(&y->knot[one + 1], &y->knot[one], second);
   for (int k = 0; k < 6; ++k) {
-    a[k] = y->knots > 2 ? 2 * (first[k] / h - second[k] / g) / (h + g) : 0;
+    a[k] = has_two ? 2 * (first[k] / h - second[k] / g) / (h + g) : 0;
     v[k] = first[k] / h + a[k] * h / 2;
   }
   for (int part = 0; part < 2; ++part) {
@@ -84,11 +86,11 @@ static int goes_on(const Settings* s, const Tool* y, double gap, const ToolPose*
   return length3(x) <= 3 * s->stream_speed[0] * gap && length3(x + 3) <= 3 * s->stream_speed[1] * gap;
 }
 
-/* Stores the newest pose, and two earlier ones with sufficient distance in time. */
+/* Stores the newest pose, and three earlier ones with sufficient distance in time from each other. */
 static void keep_pose(Tool* y, double stamp, const ToolPose* pose) {
   if (y->knots < 2 || y->stamp[0] - y->stamp[1] >= KNOT) {
-    for (int k = 2; k > 0; --k) { y->knot[k] = y->knot[k - 1]; y->stamp[k] = y->stamp[k - 1]; }
-    if (y->knots < 3) ++y->knots;
+    for (int k = 3; k > 0; --k) { y->knot[k] = y->knot[k - 1]; y->stamp[k] = y->stamp[k - 1]; }
+    if (y->knots < 4) ++y->knots;
   }
   y->knot[0] = *pose; y->stamp[0] = stamp;
 }
