@@ -13,7 +13,7 @@ import robodyn_ros as rd
 from robodyn_ros.errors import InputError
 from robodyn_ros.planning.obstacles import Capsule, sphere
 from robodyn_ros.planning.problem import JointGoal, MotionLimits, Problem
-from robodyn_ros.planning.time_scaling import plan
+from robodyn_ros.planning.time_scaling import TimeScalingSettings, plan
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +27,32 @@ def test_a_slider_in_minimum_time(distance, error):
     cart = slider()
     found = solved(plan, Problem(cart, [0.2], JointGoal([0.2 + distance]), limits=whole(cart)))
     assert found.duration == pytest.approx(2.0 * np.sqrt(2.5 * distance / 10.0), rel=error)
+
+
+def test_a_slider_with_coulomb_friction_in_minimum_time():
+    """(F - f) / m until v, then F / m, because friction does not brake at rest: v² (1 / a + 1 / b) = 2 d."""
+    cart = slider()
+    cart.configure(coulomb=[4.0])
+    found = solved(plan, Problem(cart, [0.2], JointGoal([1.2]), limits=whole(cart)))
+    slow, fast = (10.0 - 4.0) / 2.5, 10.0 / 2.5
+    assert found.duration == pytest.approx(np.sqrt(2.0 * (1.0 / slow + 1.0 / fast)), rel=3e-3)
+    assert_within(cart, found, whole(cart))
+    # where points were added, too, the positions are the integral of the velocities (Hermite's cubic rule)
+    dt, (v, a) = np.diff(found.times), (found.qd[:, 0], found.qdd[:, 0])
+    integral = dt * (v[:-1] + v[1:]) / 2.0 - dt**2 * np.diff(a) / 12.0
+    assert len(dt) > 302  # three points for each of 100 pieces, without those added
+    assert_allclose(np.diff(found.q[:, 0]), integral, atol=1e-12)
+
+
+@pytest.mark.parametrize("velocity", [1.0, 1e4])
+def test_a_slider_whose_viscous_friction_is_beyond_its_effort_at_its_greatest_speed(velocity):
+    """It creeps towards F / b = 0.5 m/s with the time constant m / b, and brakes at F / m: 2.1875 s for 1 m."""
+    cart = slider(velocity=velocity)
+    cart.configure(viscous=[20.0])
+    problem = Problem(cart, [0.2], JointGoal([1.2]), limits=whole(cart))
+    found = solved(plan, problem, TimeScalingSettings(grid=1000))
+    assert found.duration == pytest.approx(2.1875, rel=3e-3)
+    assert_within(cart, found, whole(cart))
 
 
 @pytest.mark.parametrize("size", [1e-3, 1.0])

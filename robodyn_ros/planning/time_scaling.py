@@ -40,6 +40,16 @@ METHOD = "time-scaling"
 WINDOW = 1e-3
 """Greatest window of the average [s]."""
 
+ROUNDS = 4
+"""Number of rounds in which viscous friction is linearized; each halves the orders of magnitude between its speed and
+that of the profile."""
+
+SLOW_FRICTION = 0.1
+"""Viscous friction at the speeds of the first round, over the limits of effort."""
+
+TINY = 1e-9
+"""Keeps a division by friction defined."""
+
 NO_LIMIT = 1e6
 """Value for "no limit" beside limits of other joints, in the programs that TOPP-RA solves."""
 
@@ -157,9 +167,13 @@ class SpeedProfile(NamedTuple):
         half = min(WINDOW, 0.5 * float(np.diff(grid).min())) / 2.0
         times = np.column_stack((grid - half, grid, grid + half)).ravel() if times is None else times - half
         nodes, weights = np.polynomial.legendre.leggauss(4)
-        # Each half of the window by itself: at a grid point the halves lie on different pieces.
-        halves = [self.at(path, times + half * (node + side) / 2.0)[0] for node in nodes for side in (-1.0, 1.0)]
-        q: Array = np.tensordot(np.repeat(weights, 2) / 4.0, np.array(halves), 1)
+        # The window in two parts, because s̈ may jump at the nearest grid point.
+        jump = np.clip(grid[np.searchsorted((grid[:-1] + grid[1:]) / 2.0, times)], times - half, times + half)
+        q: Array = np.zeros((len(times), problem.model.n))
+        for begin, length in ((times - half, jump - times + half), (jump, times + half - jump)):
+            for node, weight in zip(nodes, weights, strict=True):
+                at = self.at(path, begin + length * (node + 1.0) / 2.0)[0]
+                q += (weight * length / (4.0 * half))[:, np.newaxis] * at
         (before, slow), (after, fast) = self.at(path, times - half), self.at(path, times + half)
         qd, qdd = (after - before) / (2.0 * half), (fast - slow) / (2.0 * half)
         return _motion(problem, np.interp(self.knots, self.s, grid) + half, times - times[0], q, qd, qdd)
@@ -282,44 +296,81 @@ def _derivatives(problem: Problem, scale: float, ratio: float) -> ca.Function:
 
 
 def fastest_profile(problem: Problem, path: Any, grid: int, ratio: float) -> SpeedProfile | None:
-    """The fastest profile that stays within a ratio of the limits; None if there is none."""
-    toppra = _toppra()
-    limits, dynamics = problem.bounds, problem.dynamics
-    viscous, coulomb = dynamics.parameters.viscous, dynamics.parameters.coulomb
+    """The fastest profile that stays within a ratio of the limits; None if there is none.
+
+    The programs that TOPP-RA solves have no term in ṡ, but viscous friction is one. It is at most its tangent by ṡ² at
+    any speed. So each round takes the tangents at the speeds of the round before.
+    """
+    toppra, limits = _toppra(), problem.bounds
     constraints: list[Any] = []
     if np.isfinite(limits.velocity).any():
         constraints.append(toppra.constraint.JointVelocityConstraint(_range(ratio * limits.velocity)))
     if np.isfinite(limits.acceleration).any():
         constraints.append(toppra.constraint.JointAccelerationConstraint(_range(ratio * limits.acceleration)))
-    if np.isfinite(limits.effort).any():
-        # Friction at its greatest, because the programs that TOPP-RA solves have no term in ṡ.
-        friction = coulomb + np.multiply(viscous, limits.velocity, out=np.zeros_like(viscous), where=viscous > 0.0)
-        if not np.isfinite(friction[np.isfinite(limits.effort)]).all():
-            raise InputError("velocity limit", "of joints with viscous friction must be finite", limits.velocity)
-        friction = np.where(np.isfinite(limits.effort), friction, 0.0)
-
-        def rigid(q: Array, qd: Array, qdd: Array) -> Array:  # over the limits
-            return np.asarray(dynamics.inverse(q, qd, qdd) - viscous * qd - coulomb * np.sign(qd)) / limits.effort
-
-        torque = toppra.constraint.JointTorqueConstraint(
-            rigid,
-            _range(np.full(len(friction), ratio)),
-            friction / limits.effort,
-            toppra.constraint.DiscretizationType.Interpolation,
-        )
-        constraints.append(torque)
-    if not constraints:
+    if not constraints and not np.isfinite(limits.effort).any():
         raise InputError("limits", "of speed, acceleration or effort must be finite for time scaling", limits)
     knots, stops = map(np.asarray, path.waypoints)
     points = np.unique([np.linspace(a, b, grid + 1) for a, b in itertools.pairwise(knots)])
     unit = min(1.0, shortest_duration(problem))  # of s, because TOPP-RA has greatest numbers for ṡ² and s̈
-    search = toppra.algorithm.TOPPRA(
-        constraints, toppra.SplineInterpolator(unit * knots, stops), gridpoints=unit * points
-    )
-    speeds = search.compute_parameterization(0.0, 0.0)[1]
-    if speeds is None or not np.isfinite(speeds).all():
-        return None
-    return SpeedProfile(points, np.asarray(speeds).ravel() / unit, knots)
+    scaled = toppra.SplineInterpolator(unit * knots, stops)
+    efforts = EffortCoefficients.along(problem, scaled, unit * points)
+    speeds = slow = efforts.slow_speeds()
+    for _ in range(ROUNDS if efforts.viscous.any() else 1):
+        search = toppra.algorithm.TOPPRA(
+            [*constraints, efforts.constraint(speeds, ratio)], scaled, gridpoints=unit * points
+        )
+        found = search.compute_parameterization(0.0, 0.0)[1]
+        if found is None or not np.isfinite(found).all():
+            return None
+        speeds = np.maximum(np.ravel(found), slow)
+    return SpeedProfile(points, np.ravel(found) / unit, knots)
+
+
+class EffortCoefficients(NamedTuple):
+    """The efforts along a path, over their limits: s̈, ṡ² and 1 times coefficients, and friction, each (M, n)."""
+
+    acceleration: Array
+    speed: Array  # of ṡ²
+    rest: Array
+    coulomb: Array  # with the sign of the motion
+    viscous: Array  # of ṡ, likewise
+
+    @classmethod
+    def along(cls, problem: Problem, path: Any, points: Array) -> EffortCoefficients:
+        """The efforts of the problem's arm at points of a path."""
+        dynamics, limit = problem.dynamics, problem.bounds.effort
+        viscous, coulomb = dynamics.parameters.viscous, dynamics.parameters.coulomb
+        q, first, second = (path(points, order) for order in range(3))
+        still = np.zeros_like(q)
+        rest = dynamics.inverse(q, still, still)
+        dry, wet = coulomb * np.sign(first), viscous * first
+        moving = dynamics.inverse(q, first, second) - dry - wet - rest
+        return cls(*(part / limit for part in (dynamics.inverse(q, still, first) - rest, moving, rest, dry, wet)))
+
+    def slow_speeds(self) -> Array:
+        """ṡ (M,) at which viscous friction takes a small part of each limit."""
+        slow: Array = SLOW_FRICTION / np.maximum(np.abs(self.viscous).max(axis=1), TINY)
+        return slow
+
+    def constraint(self, speeds: Array, ratio: float) -> Any:
+        """That the efforts keep to a ratio of their limits; with the tangents of viscous friction at speeds ṡ (M,).
+
+        Friction helps to brake, but not at rest. So the effort that brakes keeps to its limit without friction.
+        """
+        slope = np.abs(self.viscous) / 2.0 / speeds[:, np.newaxis]
+        constant = np.abs(self.coulomb) + slope * speeds[:, np.newaxis] ** 2
+        forward, backward = (side * (self.viscous + self.coulomb) > 0.0 for side in (1.0, -1.0))
+        n = slope.shape[1]
+        linear = _toppra().constraint.linear_constraint
+        found = linear.LinearConstraint()
+        found.dof, found.identical = n, True
+        found.compute_constraint_params = lambda _, points: linear.canlinear_colloc_to_interpolate(
+            np.hstack((self.acceleration, -self.acceleration)),
+            np.hstack((self.speed + forward * slope, backward * slope - self.speed)),
+            np.hstack((self.rest + forward * constant, backward * constant - self.rest)),
+            np.eye(2 * n), np.full(2 * n, ratio), None, None, points, identical=True,
+        )  # fmt: skip
+        return found
 
 
 def _range(limit: Array) -> Array:
