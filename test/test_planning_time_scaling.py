@@ -11,6 +11,7 @@ from planned import HOME, PICK, assert_within, passing, prr, slider, solved, who
 
 import robodyn_ros as rd
 from robodyn_ros.errors import InputError
+from robodyn_ros.planning.collocation import collocation
 from robodyn_ros.planning.obstacles import Capsule, sphere
 from robodyn_ros.planning.problem import JointGoal, MotionLimits, Problem
 from robodyn_ros.planning.time_scaling import TimeScalingSettings, plan
@@ -42,6 +43,15 @@ def test_a_slider_with_coulomb_friction_in_minimum_time():
     integral = dt * (v[:-1] + v[1:]) / 2.0 - dt**2 * np.diff(a) / 12.0
     assert len(dt) > 302  # three points for each of 100 pieces, without those added
     assert_allclose(np.diff(found.q[:, 0]), integral, atol=1e-12)
+
+
+@pytest.mark.parametrize("planner", [plan, collocation.plan])
+def test_a_joint_that_friction_holds_is_refused_by_name(planner):
+    """The smooth friction of plans would let it creep."""
+    cart = slider()
+    cart.configure(coulomb=[10.5])
+    found = planner(Problem(cart, [0.2], JointGoal([0.3]), limits=whole(cart)))
+    assert not found.solved and "Coulomb friction is 10.5 N, allowed is 10: the joint cannot move" in found.reason
 
 
 @pytest.mark.parametrize("velocity", [1.0, 1e4])
