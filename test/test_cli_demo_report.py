@@ -178,7 +178,7 @@ def in_demo(monkeypatch, tmp_path, *records):
 
     monkeypatch.setattr(runs, "run_controller", run_controller)
     monkeypatch.setattr("robodyn_ros.cli.demo.need_ros", lambda: None)
-    monkeypatch.setattr("robodyn_ros.cli.demo.draw", lambda path, runs, *_: drawn.extend((path, *runs)))
+    monkeypatch.setattr("robodyn_ros.cli.demo.figures.draw", lambda path, runs, *_: drawn.extend((path, *runs)))
     path = tmp_path / "demo.svg"
     code = main(["demo", "--json", "--controller", "pd,computed_torque", "--plot", str(path)])
     assert not left

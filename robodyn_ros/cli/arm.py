@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from robodyn_ros.cli.verb import add_option
 from robodyn_ros.control.limits import check_position_limits
 from robodyn_ros.control.motion.point_to_point import durations, rest_to_rest
 from robodyn_ros.control.motion.trajectory import Trajectory
@@ -42,7 +43,7 @@ def add_arm(parser: ArgumentParser, *names: str, **how: Any) -> None:
     text = "the arm: a URDF, or a .xacro file with its arguments as name:=value"
     parser.add_argument(*(names or ("urdf",)), **{"help": text, **how})
     group = add_joints(parser)
-    group.add_argument("--accept", metavar="NAMES", default=NONE, help=ACCEPTED)
+    add_option(group, "--accept NAMES", ACCEPTED, NONE)
     parser.set_defaults(arguments=[])
 
 
@@ -50,13 +51,12 @@ def add_joints(parser: ArgumentParser) -> _ActionsContainer:
     """Add the options that choose the joints, and return their group."""
     group = parser.add_argument_group("the arm")
     text = "the joints that are controlled, as a,b,c; the others are locked (default: all)"
-    group.add_argument("--joints", metavar="NAMES", help=text)
+    add_option(group, "--joints NAMES", text)
     text = "lock a joint at a position [rad or m]; repeatable (default: at the middle of its range)"
-    group.add_argument("--lock", dest="locked", action="append", default=[], metavar="NAME=POSITION", help=text)
-    text = "first link of the arm, if there are several arms (default: the root link)"
-    group.add_argument("--root", default="", metavar="LINK", help=text)
+    add_option(group, "--lock NAME=POSITION", text, dest="locked", repeatable=True)
+    add_option(group, "--root LINK", "first link of the arm, if there are several arms (default: the root link)", "")
     text = "last link of the arm; the joints between root and tip are controlled, the others are locked"
-    group.add_argument("--tip", default="", metavar="LINK", help=text)
+    add_option(group, "--tip LINK", text, "")
     return group
 
 

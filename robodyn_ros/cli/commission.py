@@ -31,7 +31,7 @@ from typing import Any
 from robodyn_ros.cli.arm import add_arm, arm_settings, chooses_joints, read_arm
 from robodyn_ros.cli.console import check_file, console
 from robodyn_ros.cli.processes import messages_of, reporting_node
-from robodyn_ros.cli.verb import ExitCode, add_parameters, gather, values_of
+from robodyn_ros.cli.verb import ExitCode, add_option, add_parameters, gather, values_of
 from robodyn_ros.control.commissioning.findings import CommissionerSettings, CommissioningSettings
 from robodyn_ros.control.drives import CompensationSettings, TransmissionSettings
 from robodyn_ros.dynamics import STANDARD_GRAVITY
@@ -47,15 +47,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     add_arm(parser)
     add_parameters(parser, "the commissioner, for instance with the transmissions", "push_time:=3")
-    parser.add_argument("--joint-states", default="joint_states", metavar="TOPIC", help="topic of the arm's states")
-    text = "topic of the efforts, std_msgs/Float64MultiArray"
-    parser.add_argument("--commands", default="controller/commands", metavar="TOPIC", help=text)
+    add_option(parser, "--joint-states TOPIC", "topic of the arm's states", "joint_states")
+    add_option(parser, "--commands TOPIC", "topic of the efforts, std_msgs/Float64MultiArray", "controller/commands")
     text = "topic of the efforts with names, sensor_msgs/JointState"
-    parser.add_argument("--joint-commands", default="controller/joint_commands", metavar="TOPIC", help=text)
-    text, report = "report to write, .md or .html", Path("commissioning.md")
-    parser.add_argument("--report", type=Path, default=report, metavar="PATH", help=text)
+    add_option(parser, "--joint-commands TOPIC", text, "controller/joint_commands")
+    add_option(parser, "--report PATH", "report to write, .md or .html", Path("commissioning.md"))
     text = "do not ask; the positive direction of a joint is then not confirmed"
-    parser.add_argument("--yes", action="store_true", help=text)
+    add_option(parser, "--yes", text, bool)
 
 
 def run(args: Namespace) -> ExitCode:

@@ -28,8 +28,8 @@ from rich.table import Table
 from rich.text import Text
 
 from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import check_picture, console, make_file, picked, print_json, simple_table
-from robodyn_ros.cli.verb import ExitCode, add_mismatch, add_parameters, check_used, gather_simulated, names
+from robodyn_ros.cli.console import check_outputs, console, make_file, picked, print_json, simple_table
+from robodyn_ros.cli.verb import ExitCode, add_option, add_simulated, check_used, gather_simulated, names
 from robodyn_ros.control.loop_settings import loop_default_values
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.document.text import digits, quantity
@@ -54,27 +54,23 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     add_arm(parser)
     text = f"control law, or several separated by commas (default: {', '.join(LAWS)})"
-    parser.add_argument("--controller", default=",".join(LAWS), metavar="NAME", help=text)
-    add_parameters(
-        parser, "the nodes: gains and settings of the laws, mismatch of the arm", "gains.elbow.damping_ratio:=0.7"
-    )
+    add_option(parser, "--controller NAME", text, ",".join(LAWS))
     for name, default, unit, text in (
         ("natural-frequency", 12.0, "W", "natural frequency of the errors [rad/s]; parameters override it"),
         ("damping-ratio", 1.0, "Z", "damping ratio of the errors [-]; parameters override it"),
         ("integral-rate", 0.0, "R", "rate of the integral action [1/s]; parameters override it"),
         ("rate", 500.0, "HZ", "rate of the control [Hz]"),
     ):
-        parser.add_argument(
-            f"--{name}", default=default, type=float, metavar=unit, help=f"{text} (default: {default:g})"
-        )
-    add_mismatch(parser)
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="picture to write, .png, .svg or .pdf")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+        add_option(parser, f"--{name} {unit}", f"{text} (default: {default:g})", default)
+    what = "the nodes: gains and settings of the laws, mismatch of the arm"
+    add_simulated(parser, what, "gains.elbow.damping_ratio:=0.7")
+    add_option(parser, "--plot FILE", "picture to write, .png, .svg or .pdf", Path)
+    add_option(parser, "--json", "print JSON instead of tables", bool)
 
 
 def run(args: Namespace) -> ExitCode:
     """Have each law do each motion, and report which law follows best; the answer is no if one failed."""
-    check_picture(args.plot)
+    check_outputs(args.plot)
     robot, mismatch, parameters = _arm_and_parameters(args)
     numbers = picked(args, *GAINS, "rate")
     comparison = compare(robot, names(args.controller), **numbers, mismatch=mismatch, parameters=parameters)

@@ -28,8 +28,8 @@ from typing import NamedTuple
 import numpy as np
 
 from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import console, print_json, progress_bar, simple_table
-from robodyn_ros.cli.verb import ExitCode, names, only_with
+from robodyn_ros.cli.console import console, print_json, simple_table, tracked
+from robodyn_ros.cli.verb import ExitCode, add_option, names, only_with
 from robodyn_ros.control.compiled_step import CompiledStep
 from robodyn_ros.control.core_library import start_core
 from robodyn_ros.control.core_settings import make_step, start_model
@@ -111,20 +111,20 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     add_arm(parser)
     text = f"dynamics plugin, or several separated by commas (default: {', '.join(DYNAMICS)})"
-    parser.add_argument("--dynamics", default=",".join(DYNAMICS), metavar="NAME", help=text)
+    add_option(parser, "--dynamics NAME", text, ",".join(DYNAMICS))
     text = (
         f"functions of the dynamics, {LOOPS} (the simulator's loops), {KINEMATICS} (of every link) and {TOOL} (inverse "
         f"kinematics, and the planning of motions to a pose), {PREDICTION} (of the law of that name), {TRIALS} "
         f"(of sweeps), {CONTACT} (what observes contacts), {STEP} (control steps), separated by commas, or all "
         "(default: all that the node and the simulator call by default)"
     )
-    parser.add_argument("--of", default=",".join((*CONTRACT, *GROUPS)), metavar="NAMES", help=text)
+    add_option(parser, "--of NAMES", text, ",".join((*CONTRACT, *GROUPS)))
     text = f"control law whose step is compiled, or several separated by commas (default: {', '.join(LAWS)})"
-    parser.add_argument("--controller", default=",".join(LAWS), metavar="NAME", help=text)
+    add_option(parser, "--controller NAME", text, ",".join(LAWS))
     text = f"tool of {TOOL} and {CONTACT}, or several separated by commas (default: the last link that moves)"
-    parser.add_argument("--tool", metavar="LINK", help=text)
-    parser.add_argument("--batch", action="store_true", help="the functions for many states at once as well")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    add_option(parser, "--tool LINK", text)
+    add_option(parser, "--batch", "the functions for many states at once as well", bool)
+    add_option(parser, "--json", "print JSON instead of a table", bool)
 
 
 def run(args: Namespace) -> ExitCode:
@@ -174,16 +174,15 @@ AHEAD = 8
 
 def _compile(jobs: list[Job]) -> Iterator[CompiledEntry]:
     """Compile the functions on all processors, and show the progress on stderr."""
-    with progress_bar() as progress:
-        task = progress.add_task("", total=len(jobs))
+    with tracked(total=len(jobs)) as update:
         begun: deque[tuple[Job, Path | Build, float, bool]] = deque()
 
         def first_of_them() -> CompiledEntry:
             job, made, writing, cached = begun.popleft()
-            progress.update(task, description=f"{job.dynamics or ''} {job.title}")
+            update(description=f"{job.dynamics or ''} {job.title}")
             path = made.wait() if isinstance(made, Build) else made
             seconds = writing + (made.seconds if isinstance(made, Build) else 0.0)
-            progress.advance(task)
+            update(advance=1)
             return CompiledEntry(job.dynamics, job.title, path.stat().st_size, seconds, cached)
 
         for job in jobs:

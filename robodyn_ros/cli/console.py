@@ -17,22 +17,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any, NoReturn
 
-from rich import box
+from rich import box, progress
 from rich.console import Console
 from rich.measure import Measurement
-from rich.progress import (
-    BarColumn,
-    Progress,
-    ProgressColumn,
-    SpinnerColumn,
-    TaskProgressColumn,
-    TextColumn,
-    TimeElapsedColumn,
-)
 from rich.table import Table
 from rich.text import Text
 
@@ -169,10 +161,11 @@ def print_json(value: Any) -> None:
     sys.stdout.write(as_json(value, indent=2))
 
 
-def check_picture(path: Path | None) -> None:
-    """Check that the picture of ``--plot`` can be drawn, if one is wanted; errors as of ``check_file`` and ``need``."""
-    check_file("--plot", path, ".png", ".svg", ".pdf")
-    if path is not None:
+def check_outputs(picture: Path | None, out: Path | None = None) -> None:
+    """Check the picture of ``--plot`` and the file of ``--out``, if they are wanted, as ``check_file`` and ``need``."""
+    check_file("--out", out)
+    check_file("--plot", picture, ".png", ".svg", ".pdf")
+    if picture is not None:
         need("matplotlib", "the picture needs matplotlib", "robodyn_ros[plot]")
 
 
@@ -210,14 +203,17 @@ def write_file(option: str, path: Path, content: str | bytes) -> None:
     make_file(option, path, lambda path: path.write_bytes(content.encode() if isinstance(content, str) else content))
 
 
+TASK = progress.TextColumn("{task.description}", markup=False)
+"""The column with the description of a task."""
+
 PERIOD = 4.0
 """Time between two lines [s]."""
 
-DRAWN = (BarColumn, SpinnerColumn, TimeElapsedColumn)
+DRAWN = (progress.BarColumn, progress.SpinnerColumn, progress.TimeElapsedColumn)
 """Columns that a line omits, because it ends with the time."""
 
 
-def progress_bar(*columns: ProgressColumn, transient: bool = True) -> Progress:
+def progress_bar(*columns: progress.ProgressColumn, transient: bool = True) -> progress.Progress:
     """Return the display of progress, for a ``with`` statement.
 
     Args:
@@ -225,10 +221,26 @@ def progress_bar(*columns: ProgressColumn, transient: bool = True) -> Progress:
         transient: remove the bar at the end.
     """
     out = console(stderr=True)
-    shown = columns or (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn())
+    shown = columns or (TASK, progress.BarColumn(), progress.TaskProgressColumn())
     if out.is_terminal:
-        return Progress(*shown, console=out, transient=transient)
+        return progress.Progress(*shown, console=out, transient=transient)
     return _ProgressLines(*shown, console=out, disable=True)
+
+
+@contextmanager
+def tracked(
+    *columns: progress.ProgressColumn, description: str = "", total: float | None, **task: Any
+) -> Iterator[Callable[..., None]]:
+    """Show the progress of one task; yields the function that changes it.
+
+    Args:
+        *columns: as for :func:`progress_bar`.
+        description: of the task.
+        total: its length, in any unit; None if it is unknown.
+        **task: as for ``rich.progress.Progress.add_task``.
+    """
+    with progress_bar(*columns) as shown:
+        yield partial(shown.update, shown.add_task(description, total=total, **task))
 
 
 @contextmanager
@@ -238,12 +250,12 @@ def waiting(what: str) -> Iterator[Callable[[str], None]]:
     Args:
         what: the task, such as ``measuring``.
     """
-    with progress_bar(SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()) as shown:
-        task = shown.add_task(what, total=None)
-        yield lambda text: shown.update(task, description=text)
+    columns = progress.SpinnerColumn(), TASK, progress.TimeElapsedColumn()
+    with tracked(*columns, description=what, total=None) as update:
+        yield lambda text: update(description=text)
 
 
-class _ProgressLines(Progress):
+class _ProgressLines(progress.Progress):
     """Progress as lines. Their clock is a thread, since one step of the work may take minutes."""
 
     def start(self) -> None:

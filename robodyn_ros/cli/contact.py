@@ -27,7 +27,7 @@ import yaml
 from robodyn_ros import create_dynamics
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_file, console, print_json, simple_table, write_file
-from robodyn_ros.cli.verb import ExitCode, add_parameters, gather, values_of
+from robodyn_ros.cli.verb import ExitCode, add_option, add_parameters, gather, values_of
 from robodyn_ros.control.contact import ProposedThresholds, observe_motion, propose_thresholds
 from robodyn_ros.control.drives import CompensationSettings, DriveCompensation
 from robodyn_ros.control.laws.base import FrictionCompensation
@@ -47,19 +47,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_arm(parser)
     text = "rosbag2 or table (.csv) of motion in which nothing touches the arm, with positions and efforts"
     parser.add_argument("recording", metavar="RECORDING", help=text)
-    text = "link at which the wrench acts (default: the last that moves)"
-    parser.add_argument("--tool", default="", metavar="LINK", help=text)
-    text = "gain of the observer, as the controller's contact.gain [1/s]"
-    parser.add_argument("--gain", type=float, default=30.0, metavar="K", help=text)
-    text = "time of motion for the probability of a false alarm [h]"
-    parser.add_argument("--hours", type=float, default=1.0, metavar="H", help=text)
-    parser.add_argument(
-        "--chance", type=float, default=0.01, metavar="P", help="probability of a false alarm within --hours"
-    )
+    add_option(parser, "--tool LINK", "link at which the wrench acts (default: the last that moves)", "")
+    add_option(parser, "--gain K", "gain of the observer, as the controller's contact.gain [1/s]", 30.0)
+    add_option(parser, "--hours H", "time of motion for the probability of a false alarm [h]", 1.0)
+    add_option(parser, "--chance P", "probability of a false alarm within --hours", 0.01)
     add_parameters(parser, "the controller: its model, and what the drives add", "drive_compensates:=[gravity]")
-    text = "parameter file of the controller to write (default: none is written)"
-    parser.add_argument("--out", type=Path, metavar="FILE", help=text)
-    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    add_option(parser, "--out FILE", "parameter file of the controller to write (default: none is written)", Path)
+    add_option(parser, "--json", "print the figures as JSON", bool)
 
 
 def run(args: Namespace) -> ExitCode:

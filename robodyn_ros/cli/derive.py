@@ -37,7 +37,7 @@ from robodyn_ros import create_dynamics
 from robodyn_ros.checks import check_choice
 from robodyn_ros.cli.arm import add_arm, parse_pose, read_arm
 from robodyn_ros.cli.console import console, write_file
-from robodyn_ros.cli.verb import ExitCode, add_gravity, names, only_with
+from robodyn_ros.cli.verb import ExitCode, add_gravity, add_option, names, only_with
 from robodyn_ros.document.blocks import Document, data
 from robodyn_ros.document.html import html
 from robodyn_ros.document.latex import markdown, pdf, tex
@@ -63,17 +63,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_arm(parser)
     text = "steps to show, separated by commas (default: all): arm, frames, com, jacobians, kinetic, potential,"
     text += " lagrangian, mass_matrix, coriolis, gravity, equations, pose"
-    parser.add_argument("--of", metavar="STEPS", help=text)
-    parser.add_argument("--numbers", action="store_true", help="formulas with the arm's own numbers, not symbols")
-    text = "numbers at this pose too: 0.3,-1,0 or joint=-1"
-    parser.add_argument("--at", metavar="POSE", help=text)
-    text = "velocities at that pose, in the same form [rad/s or m/s] (default: 1 each)"
-    parser.add_argument("--velocity", metavar="V", help=text)
+    add_option(parser, "--of STEPS", text)
+    add_option(parser, "--numbers", "formulas with the arm's own numbers, not symbols", bool)
+    add_option(parser, "--at POSE", "numbers at this pose too: 0.3,-1,0 or joint=-1")
+    add_option(parser, "--velocity V", "velocities at that pose, in the same form [rad/s or m/s] (default: 1 each)")
     add_gravity(parser)
-    text = f"{', '.join(FORMATS)} (default: by the ending of --out, else text)"
-    parser.add_argument("--format", metavar="NAME", help=text)
+    add_option(parser, "--format NAME", f"{', '.join(FORMATS)} (default: by the ending of --out, else text)")
     text = "file to write; - is standard output (default: standard output, and a file named after the arm for pdf)"
-    parser.add_argument("--out", metavar="FILE", help=text)
+    add_option(parser, "--out FILE", text)
 
 
 def run(args: Namespace) -> ExitCode:

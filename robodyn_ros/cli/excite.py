@@ -30,8 +30,8 @@ import numpy as np
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 
 from robodyn_ros.cli.arm import add_arm, parse_pose, read_arm
-from robodyn_ros.cli.console import check_file, console, make_file, picked, print_json, progress_bar, simple_table
-from robodyn_ros.cli.verb import ExitCode, add_gravity, add_settings
+from robodyn_ros.cli.console import check_file, console, make_file, picked, print_json, simple_table, tracked
+from robodyn_ros.cli.verb import ExitCode, add_gravity, add_option, add_settings
 from robodyn_ros.control.motion.trajectory import write_trajectory
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.excitation import Excitation, excite
@@ -45,17 +45,15 @@ OPTIONS = ("period", "harmonics", "periods", "velocity_ratio", "effort_ratio", "
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     add_arm(parser)
-    text = "JointTrajectory to write, as JSON"
-    parser.add_argument("--out", type=Path, default=Path("motion.json"), metavar="FILE", help=text)
+    add_option(parser, "--out FILE", "JointTrajectory to write, as JSON", Path("motion.json"))
     text = "position of the arm before the motion: 0.3,-1,0 or joint=-1 (default: the nearest to 0 within its limits)"
-    parser.add_argument("--from", dest="start", metavar="POSE", help=text)
-    text = "least height of the links' origins in the root link's frame [m]"
-    parser.add_argument("--floor", type=float, metavar="Z", help=text)
+    add_option(parser, "--from POSE", text, dest="start")
+    add_option(parser, "--floor Z", "least height of the links' origins in the root link's frame [m]", float)
     text = "box for the links' origins in the root link's frame, least and greatest x y z [m]"
     parser.add_argument("--box", type=float, nargs=6, metavar="M", help=text)
     add_settings(parser, ExcitationSettings, OPTIONS)
     add_gravity(parser)
-    parser.add_argument("--json", action="store_true", help="print the figures as JSON instead of a table")
+    add_option(parser, "--json", "print the figures as JSON instead of a table", bool)
 
 
 def run(args: Namespace) -> ExitCode:
@@ -65,12 +63,9 @@ def run(args: Namespace) -> ExitCode:
     start = robot.home if args.start is None else parse_pose(args.start, robot, robot.home, "--from")
     settings = ExcitationSettings(**picked(args, *OPTIONS))
     columns = TextColumn("searching for a motion, tries"), BarColumn(), MofNCompleteColumn()
-    with progress_bar(*columns) as progress, _box_named(args):
-        task = progress.add_task("", total=args.tries)
-        told = partial(progress.advance, task)
-        excitation = excite(
-            robot, settings, workspace=_workspace(args), start=start, gravity=args.gravity, progress=told
-        )
+    with tracked(*columns, total=args.tries) as update, _box_named(args):
+        space, told = _workspace(args), partial(update, advance=1)
+        excitation = excite(robot, settings, workspace=space, start=start, gravity=args.gravity, progress=told)
     make_file("--out", args.out, lambda path: write_trajectory(path, excitation.trajectory, robot.joint_names))
     _report(robot, excitation, args)
     return ExitCode.YES

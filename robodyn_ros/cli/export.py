@@ -39,17 +39,11 @@ from robodyn_ros import create_dynamics
 from robodyn_ros.about import with_licence
 from robodyn_ros.cli.arm import add_arm, arm_source, read_arm
 from robodyn_ros.cli.console import write_file
-from robodyn_ros.cli.verb import ExitCode, add_gravity, add_parameters, gather, names, only_with, values_of
+from robodyn_ros.cli.verb import ExitCode, add_gravity, add_option, add_parameters, gather, names, only_with, values_of
+from robodyn_ros.control import loop_settings
 from robodyn_ros.control.export.controller_parameters import known_defaults
 from robodyn_ros.control.export.ros2_control import ExportedFiles, Maintainer, export_package, write_package
 from robodyn_ros.control.export.step_export import export_step
-from robodyn_ros.control.loop_settings import (
-    MODEL,
-    check_limits,
-    loop_default_values,
-    make_loop_settings,
-    model_parameters,
-)
 from robodyn_ros.control.parameter_file import LoadedParameters
 from robodyn_ros.dynamics import STANDARD_GRAVITY
 from robodyn_ros.dynamics.base import Dynamics
@@ -74,23 +68,22 @@ LANGUAGES = {"c": (".c", ".h"), "python": (".py",), "latex": (".tex",)}
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     add_arm(parser)
-    parser.add_argument("--language", metavar="NAME", help=", ".join(LANGUAGES))
+    add_option(parser, "--language NAME", ", ".join(LANGUAGES))
     text = "functions, separated by commas: methods of the dynamics, or step, the control step"
-    parser.add_argument("--of", default=QUANTITIES, metavar="NAMES", help=text)
+    add_option(parser, "--of NAMES", text, QUANTITIES)
     text = "dynamics plugin whose expressions are written in C and Python (default: that of the parameters, or rnea)"
-    parser.add_argument("--dynamics", metavar="NAME", help=text)
+    add_option(parser, "--dynamics NAME", text)
     add_gravity(parser)
-    text = "law of the control step or controller (default: that of the parameters)"
-    parser.add_argument("--controller", metavar="NAME", help=text)
+    add_option(parser, "--controller NAME", "law of the control step or controller (default: that of the parameters)")
     add_parameters(parser, "the controller node, for its step or controller: gains, limits", "state_timeout:=0.05")
-    parser.add_argument("--real", default="double", metavar="TYPE", help="type of a number in C, double or float")
+    add_option(parser, "--real TYPE", "type of a number in C, double or float", "double")
     text = "write a controller of ros2_control instead: the folder of the package, which has the package's name"
-    parser.add_argument("--ros2-control", type=Path, metavar="FOLDER", help=text)
+    add_option(parser, "--ros2-control FOLDER", text, Path)
     for what in ("name", "email"):
         text = f"with --ros2-control: {what} of the package's maintainer (default: git's user.{what})"
-        parser.add_argument(f"--maintainer-{what}", metavar=what.upper(), help=text)
+        add_option(parser, f"--maintainer-{what} {what.upper()}", text)
     text = "folder or file to write; - is standard output (default: files named after the arm, here)"
-    parser.add_argument("--out", default=".", metavar="PATH", help=text)
+    add_option(parser, "--out PATH", text, ".")
 
 
 def run(args: Namespace) -> ExitCode:
@@ -149,10 +142,10 @@ def _package(args: Namespace, given: LoadedParameters, package: str, maintainer:
     """The files of the package with the controller."""
     robot = read_arm(args, given)
     law = args.controller or given.get("controller", "computed_torque")
-    known = loop_default_values(robot) | known_defaults(robot, given, law)
+    known = loop_settings.loop_default_values(robot) | known_defaults(robot, given, law)
     given |= _gravity(args)
     with values_of(args, given, known).located():
-        check_limits(given, robot)
+        loop_settings.check_limits(given, robot)
         plugin = _plugin(args, given)
         dynamics = create_dynamics(plugin, robot)
         values = {name: value for name, value in given.items() if name in known and name != "controller"}
@@ -162,7 +155,7 @@ def _package(args: Namespace, given: LoadedParameters, package: str, maintainer:
 
 def _plugin(args: Namespace, given: LoadedParameters) -> str:
     """The dynamics plugin: that of the option, else that of the parameters."""
-    return args.dynamics or given.get("dynamics", MODEL["dynamics"])
+    return args.dynamics or given.get("dynamics", loop_settings.MODEL["dynamics"])
 
 
 def _gravity(args: Namespace) -> dict[str, Any]:
@@ -192,11 +185,11 @@ def _step(
     if quantities != [STEP] or args.language != "c" or args.real != "double":
         raise InputError("--of", "step is written alone, in C, and with numbers of type double: it keeps the time")
     given |= _gravity(args)
-    values = values_of(args, given, loop_default_values(dynamics.robot))
+    values = values_of(args, given, loop_settings.loop_default_values(dynamics.robot))
     with values.located():
-        check_limits(given, dynamics.robot)
-        dynamics.configure(**model_parameters(values, dynamics.robot))
-        return export_step(make_loop_settings(values, dynamics, args.controller), stem)
+        loop_settings.check_limits(given, dynamics.robot)
+        dynamics.configure(**loop_settings.model_parameters(values, dynamics.robot))
+        return export_step(loop_settings.make_loop_settings(values, dynamics, args.controller), stem)
 
 
 def _place(out: str, language: str | None) -> tuple[Path, str]:

@@ -34,32 +34,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.progress import BarColumn, TextColumn
+from rich.progress import BarColumn
 from rich.text import Text
 
 from robodyn_ros import create_dynamics
 from robodyn_ros.cli.arm import add_arm, locked_joints, read_arm, whole_arm
-from robodyn_ros.cli.console import check_file, console, picked, print_json, progress_bar, simple_table, write_file
-from robodyn_ros.cli.verb import ExitCode, add_gravity, add_settings, names, only_with
+from robodyn_ros.cli.console import TASK, check_file, console, picked, print_json, simple_table, tracked, write_file
+from robodyn_ros.cli.verb import ExitCode, add_gravity, add_option, add_settings, names, only_with
 from robodyn_ros.document.html import html
 from robodyn_ros.errors import InputError, need
-from robodyn_ros.identification import Identification, IdentificationSettings, identify
+from robodyn_ros.identification import Identification, IdentificationSettings, identify, report
 from robodyn_ros.identification.estimation.identify import with_parameters
 from robodyn_ros.identification.estimation.payload import PayloadEstimate, estimate_payload
 from robodyn_ros.identification.preparation import PreparedSamples, prepare
 from robodyn_ros.identification.recording import RecordingSource, read_recording
 from robodyn_ros.identification.recording.recording import TIMES, RecordedTrack
-from robodyn_ros.identification.report import (
-    changes,
-    everything,
-    friction,
-    improved,
-    report,
-    sought,
-    stated_uncertainty,
-    unexplained,
-    verdict,
-)
 from robodyn_ros.identification.samples import RecordedSamples
 from robodyn_ros.identification.settings import SignalSettings
 from robodyn_ros.robot import Joint, Robot
@@ -78,37 +67,35 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = "a recording: the folder of a rosbag2, a .mcap or .db3 file, or a .csv table"
     parser.add_argument("recordings", nargs="+", metavar="RECORDING", help=text)
     text = "write the URDF with the new numbers here, and beside it all numbers with all digits, as .parameters.csv"
-    parser.add_argument("--out", type=Path, metavar="FILE", help=text)
-    parser.add_argument("--report", type=Path, metavar="FILE", help="write a report here, .html")
+    add_option(parser, "--out FILE", text, Path)
+    add_option(parser, "--report FILE", "write a report here, .html", Path)
     text = "a recording that is not used but predicted; repeatable"
-    parser.add_argument("--validate", action="append", default=[], metavar="RECORDING", help=text)
-    text = "take the arm as known, and identify the payload of this link"
-    parser.add_argument("--payload-link", metavar="LINK", help=text)
+    add_option(parser, "--validate RECORDING", text, repeatable=True)
+    add_option(parser, "--payload-link LINK", "take the arm as known, and identify the payload of this link")
     _add_sources(parser)
     _add_settings(parser)
-    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    add_option(parser, "--json", "print JSON instead of tables", bool)
 
 
 def _add_sources(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("content of a bag")
-    text = "the states (default: joint_states, anywhere)"
-    group.add_argument("--joint-states", dest="states", default="", metavar="TOPIC", help=text)
+    add_option(group, "--joint-states TOPIC", "the states (default: joint_states, anywhere)", "", dest="states")
     text = "the commanded efforts (default: joint_commands or commands, near the states)"
-    group.add_argument("--commands", default="", metavar="TOPIC", help=text)
+    add_option(group, "--commands TOPIC", text, "")
     text = "joints in the order of a Float64MultiArray, separated by commas (default: the arm's)"
-    group.add_argument("--command-joints", default="", metavar="NAMES", help=text)
+    add_option(group, "--command-joints NAMES", text, "")
     text = "time of a message: its stamp, or when it was received (default: the stamp if there is one)"
-    group.add_argument("--times", default=TIMES[0], choices=TIMES, help=text)
+    add_option(group, "--times", text, TIMES[0], choices=TIMES)
 
 
 def _add_settings(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("processing")
     add_settings(group, SignalSettings, OPTIONS)
     text = "delay between recording and action of an effort (default: found from the motion)"
-    group.add_argument("--delay", type=float, metavar="SECONDS", help=text)
-    group.add_argument("--no-average", action="store_true", help="never average over periods (default: if detected)")
-    group.add_argument("--stribeck", action="store_true", help="identify static friction as well")
-    group.add_argument("--armature", action="store_true", help="identify the inertia of rotors as well")
+    add_option(group, "--delay SECONDS", text, float)
+    add_option(group, "--no-average", "never average over periods (default: if detected)", bool)
+    add_option(group, "--stribeck", "identify static friction as well", bool)
+    add_option(group, "--armature", "identify the inertia of rotors as well", bool)
     add_gravity(group)
 
 
@@ -142,12 +129,12 @@ def identify_arm(args: Namespace) -> ExitCode:
         result = identify(robot, samples, wanted, validation=validation, gravity=args.gravity)
         if args.out is not None:
             write_file("--out", args.out, with_parameters(robot, result.theta, whole_arm(args).urdf))
-            write_file("--out", _numbers(args.out), everything(result))
+            write_file("--out", _numbers(args.out), report.everything(result))
         if args.report is not None:
             tell("drawing")
-            write_file("--report", args.report, html(report(result, used, unused)))
+            write_file("--report", args.report, html(report.report(result, used, unused)))
     (print_arm if args.json else show_arm)(result, used, unused, args)
-    return ExitCode.YES if improved(result) else ExitCode.NO
+    return ExitCode.YES if report.improved(result) else ExitCode.NO
 
 
 def _numbers(out: Path) -> Path:
@@ -230,13 +217,8 @@ def _warn_if_moved(path: str, joint: Joint, source: RecordingSource) -> None:
 def _progress(args: Namespace) -> Iterator[Callable[[str], None]]:
     """Show the present step on stderr; yields the function to call at each step."""
     steps = len(args.recordings + args.validate) + 3 + (args.report is not None)
-    with progress_bar(BarColumn(), TextColumn("{task.description}", markup=False)) as progress:
-        task = progress.add_task("", total=steps, completed=-1)
-
-        def tell(what: str) -> None:
-            progress.update(task, description=what, advance=1)
-
-        yield tell
+    with tracked(BarColumn(), TASK, total=steps, completed=-1) as update:
+        yield lambda what: update(description=what, advance=1)
 
 
 def show_arm(
@@ -253,22 +235,22 @@ def show_arm(
     out = console()
     _show_recordings(out, [*used, *unused])
     out.print(simple_table(*_joints(result)))
-    for heading, rows in (friction(result), changes(result)):
+    for heading, rows in (report.friction(result), report.changes(result)):
         if rows:
             out.print(simple_table(heading, rows))
         else:
             out.print(f"{heading[0]}: nothing")
     rows = [
         (one.name, f"{one.default:g} {one.unit}", f"{one.value:.2g} {one.unit}", one.joint)
-        for one in stated_uncertainty(result, used)
+        for one in report.stated_uncertainty(result, used)
     ]
     out.print(simple_table(("For the controller", "Default", "Here", "Joint"), rows))
-    wanted = sought(result)
+    wanted = report.sought(result)
     text = f"{sum(one.identified for one in wanted)} of {len(wanted)} parameters are identified; this motion excites "
     text += f"{result.rank} of {result.base.rank} base parameters"
     where = "are in the files below" if args.out or args.report else "come with --out or --report"
     out.print(f"{text}; all numbers {where}.")
-    out.print(Text(verdict(result), "bold green" if improved(result) else "bold yellow"))
+    out.print(Text(report.verdict(result), "bold green" if report.improved(result) else "bold yellow"))
     for path in (args.out, args.out and _numbers(args.out), args.report):
         if path is not None:
             out.print(f"Written: {path}", soft_wrap=True)
@@ -291,9 +273,9 @@ def print_arm(
         {
             "robot": robot.name,
             "joints": robot.joint_names,
-            "improved": improved(result),
-            "verdict": verdict(result),
-            "uncertainty": {one.name: one.value for one in stated_uncertainty(result, used)},
+            "improved": report.improved(result),
+            "verdict": report.verdict(result),
+            "uncertainty": {one.name: one.value for one in report.stated_uncertainty(result, used)},
             "recordings": [_recording(one) for one in used],
             "validated_on": [_recording(one) for one in unused],
             "errors": {
@@ -372,9 +354,8 @@ def _joints(result: Identification) -> tuple[tuple[str, ...], list[tuple[str, ..
     """Return heading and rows of the table with the quality of each joint's predicted effort."""
     heads = ("URDF", "Now", "Left out", "Unseen: URDF", "Now")
     columns = [(head, found) for head, found in zip(heads, result.predictions.values(), strict=True) if found]
-    rows = [
-        (joint.name, *(unexplained(found, k) for _, found in columns)) for k, joint in enumerate(result.robot.joints)
-    ]
+    joints = enumerate(result.robot.joint_names)
+    rows = [(name, *(report.unexplained(found, k) for _, found in columns)) for k, name in joints]
     return ("Unexplained effort", *(head for head, _ in columns)), rows
 
 

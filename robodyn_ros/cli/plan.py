@@ -36,18 +36,9 @@ from rich.table import Table
 
 from robodyn_ros import create_dynamics
 from robodyn_ros.cli.arm import add_arm, parse_pose, read_arm
-from robodyn_ros.cli.console import (
-    check_file,
-    check_picture,
-    console,
-    make_file,
-    picked,
-    print_json,
-    simple_table,
-    waiting,
-)
+from robodyn_ros.cli.console import check_outputs, console, make_file, picked, print_json, simple_table, waiting
 from robodyn_ros.cli.processes import add_namespace, namespace_of, node_command
-from robodyn_ros.cli.verb import ExitCode, add_gravity, only_with
+from robodyn_ros.cli.verb import ExitCode, add_gravity, add_option, only_with
 from robodyn_ros.dynamics.parameters import Payload
 from robodyn_ros.errors import InputError, NotReadyError, need_ros
 from robodyn_ros.kinematics.so3 import quaternion
@@ -77,46 +68,37 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     add_arm(parser)
     where = parser.add_argument_group("where")
-    text = "end: 0.3,-1,0 or joint=-1,joint=0.2, or a pose's name"
-    where.add_argument("--to", metavar="POSE", help=text)
+    add_option(where, "--to POSE", "end: 0.3,-1,0 or joint=-1,joint=0.2, or a pose's name")
     text = "end of the tool instead: x,y,z [m], or x,y,z,roll,pitch,yaw [m, rad] in the root link's frame"
-    where.add_argument("--to-tool", metavar="PLACE", help=text)
-    where.add_argument("--tool", metavar="LINK", help="the tool (default: the last link before a gripper's fingers)")
-    text = "start, as --to (default: the nearest to 0 within the limits)"
-    where.add_argument("--from", dest="start", metavar="POSE", help=text)
-    text = "position to pass, as --to; repeatable"
-    where.add_argument("--via", action="append", default=[], metavar="POSE", help=text)
-    where.add_argument("--obstacles", type=Path, metavar="FILE", help="spheres and boxes to avoid (YAML)")
-    where.add_argument(
-        "--margin", type=float, default=0.01, metavar="LENGTH", help="least distance from obstacles [m] (default: 0.01)"
-    )
+    add_option(where, "--to-tool PLACE", text)
+    add_option(where, "--tool LINK", "the tool (default: the last link before a gripper's fingers)")
+    add_option(where, "--from POSE", "start, as --to (default: the nearest to 0 within the limits)", dest="start")
+    add_option(where, "--via POSE", "position to pass, as --to; repeatable", repeatable=True)
+    add_option(where, "--obstacles FILE", "spheres and boxes to avoid (YAML)", Path)
+    add_option(where, "--margin LENGTH", "least distance from obstacles [m] (default: 0.01)", 0.01)
     how = parser.add_argument_group("how")
     text = "cost to minimise: time, effort, smoothness, or a sum as time+0.1*effort (default: quick and smooth, "
     text += f"{SMOOTH})"
-    how.add_argument("--cost", metavar="COST", help=text)
-    how.add_argument("--duration", type=float, metavar="SECONDS", help="duration of the motion [s] (default: free)")
-    text = "time-scaling follows the spline through the poses"
-    how.add_argument("--method", choices=METHODS, default=METHODS[0], help=text)
+    add_option(how, "--cost COST", text)
+    add_option(how, "--duration SECONDS", "duration of the motion [s] (default: free)", float)
+    add_option(how, "--method", "time-scaling follows the spline through the poses", METHODS[0], choices=METHODS)
     text = "least distance from position limits during the motion [rad, m] (default: 0.02, for the soft limits)"
-    how.add_argument("--limit-margin", type=float, default=0.02, metavar="LENGTH", help=text)
-    text = "fraction of the limits of speed and effort to be used (default: 0.9)"
-    how.add_argument("--limit-ratio", type=float, default=0.9, metavar="RATIO", help=text)
+    add_option(how, "--limit-margin LENGTH", text, 0.02)
+    add_option(how, "--limit-ratio RATIO", "fraction of the limits of speed and effort to be used (default: 0.9)", 0.9)
     for name, power in (("--acceleration", "²"), ("--jerk", "³")):
         text = f"limit of every joint [rad/s{power}, m/s{power}] (default: that of the URDF)"
-        how.add_argument(name, type=float, metavar="LIMIT", help=text)
-    how.add_argument("--payload", type=float, metavar="KG", help="mass that the tool carries [kg] (default: 0)")
+        add_option(how, f"{name} LIMIT", text, float)
+    add_option(how, "--payload KG", "mass that the tool carries [kg] (default: 0)", float)
     add_gravity(how)
-    how.add_argument(
-        "--time-limit", type=float, default=20.0, metavar="SECONDS", help="longest search [s] (default: 20)"
-    )
+    add_option(how, "--time-limit SECONDS", "longest search [s] (default: 20)", 20.0)
     out = parser.add_argument_group("output")
-    out.add_argument("--out", type=Path, metavar="FILE", help="write the plan here, as JSON")
-    out.add_argument("--plot", type=Path, metavar="FILE", help="picture of the plan to write: .png, .svg or .pdf")
+    add_option(out, "--out FILE", "write the plan here, as JSON", Path)
+    add_option(out, "--plot FILE", "picture of the plan to write: .png, .svg or .pdf", Path)
     text = "show the plan in a browser until Ctrl-C, by a server at this port (default: 8080; extra viewer)"
-    out.add_argument("--view", type=int, nargs="?", const=PORT, metavar="PORT", help=text)
-    out.add_argument("--send", action="store_true", help="send the plan to the controller of the running ROS 2 graph")
+    add_option(out, "--view PORT", text, int, nargs="?", const=PORT)
+    add_option(out, "--send", "send the plan to the controller of the running ROS 2 graph", bool)
     add_namespace(out)
-    out.add_argument("--json", action="store_true", help="print the figures as JSON")
+    add_option(out, "--json", "print the figures as JSON", bool)
 
 
 def run(args: Namespace) -> ExitCode:
@@ -148,8 +130,7 @@ def _tell_written(args: Namespace, path: Path) -> None:
 
 def _check_outputs(args: Namespace) -> None:
     """Check the outputs before the search, so that an error does not come after it."""
-    check_picture(args.plot)
-    check_file("--out", args.out)
+    check_outputs(args.plot, args.out)
     if args.method == "time-scaling" and (args.cost not in (None, "time") or args.duration is not None):
         raise InputError("--method", "time-scaling seeks the shortest time; leave out --cost and --duration", args.cost)
     only_with(args, args.to_tool or args.payload, "with --to-tool or --payload", "tool")

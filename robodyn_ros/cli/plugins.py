@@ -25,7 +25,7 @@ from rich.text import Text
 
 import robodyn_ros as rd
 from robodyn_ros.cli.console import console, print_json, simple_table
-from robodyn_ros.cli.verb import ExitCode
+from robodyn_ros.cli.verb import ExitCode, add_option
 from robodyn_ros.control.laws.traced import kind_problem, trace_problem
 from robodyn_ros.errors import PluginError
 from robodyn_ros.files import find
@@ -49,7 +49,7 @@ class PluginEntry(NamedTuple):
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     parser.add_argument("kind", nargs="?", choices=sorted(GROUPS), help="only plugins of this kind")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    add_option(parser, "--json", "print JSON instead of a table", bool)
 
 
 def run(args: Namespace) -> ExitCode:

@@ -29,7 +29,7 @@ from select import select
 from tempfile import TemporaryDirectory
 from typing import IO, Any, NoReturn
 
-from robodyn_ros.cli.verb import only_with
+from robodyn_ros.cli.verb import add_option, only_with
 from robodyn_ros.control.parameter_file import LoadedParameters, parameters_text, read_parameters
 from robodyn_ros.die_with_parent import dying_with_parent
 from robodyn_ros.errors import ConfigurationError, NotReadyError, RobodynError
@@ -106,8 +106,7 @@ def node_command(
 
 def add_namespace(parser: _ActionsContainer) -> None:
     """Add the option ``--namespace`` to a parser or a group of options."""
-    text = "ROS namespace of the running controller, such as left (default: none)"
-    parser.add_argument("--namespace", default="", metavar="NAME", help=text)
+    add_option(parser, "--namespace NAME", "ROS namespace of the running controller, such as left (default: none)", "")
 
 
 def namespace_of(args: Namespace, needed: bool, use: str) -> dict[str, str]:

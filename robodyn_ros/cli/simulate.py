@@ -32,17 +32,9 @@ from typing import Any
 from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
 from robodyn_ros.cli.arm import POSES, TOUR, TOUR_JOINTS, add_arm, read_arm, requested_trajectory
-from robodyn_ros.cli.console import (
-    check_file,
-    check_picture,
-    console,
-    make_file,
-    print_json,
-    progress_bar,
-    simple_table,
-)
+from robodyn_ros.cli.console import check_file, check_outputs, console, make_file, print_json, simple_table, tracked
 from robodyn_ros.cli.processes import signals_deferred
-from robodyn_ros.cli.verb import NODES, ExitCode, add_mismatch, add_parameters, check_used, gather_simulated, only_with
+from robodyn_ros.cli.verb import ExitCode, add_option, add_simulated, check_used, gather_simulated, only_with
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import loop_default_values
 from robodyn_ros.control.motion.trajectory import Trajectory, read_trajectory
@@ -75,29 +67,27 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     add_arm(parser)
     text = f"control law, one of {', '.join((*available('controllers'), PASSIVE))} (default: computed_torque)"
-    parser.add_argument("--controller", metavar="NAME", help=text)
+    add_option(parser, "--controller NAME", text)
     text = f"duration of the simulation [s] (default: {DURATION:g}, or as long as the tour)"
-    parser.add_argument("--duration", type=float, metavar="SECONDS", help=text)
+    add_option(parser, "--duration SECONDS", text, float)
     motion = parser.add_mutually_exclusive_group()
     text = "pose to go to and rest at: 0.3,-1,0 or joint=-1,joint=0.2; repeatable (default: stay)"
-    motion.add_argument("--to", action="append", default=[], metavar="POSE", help=text)
-    motion.add_argument("--tour", action="store_true", help="the motion of `robodyn demo`, for the PRR arm")
-    text = "follow the JointTrajectory in this file, JSON or YAML"
-    motion.add_argument("--motion", type=Path, metavar="FILE", help=text)
-    add_mismatch(parser)
-    add_parameters(parser, "the nodes simulator and controller", "seed:=3 or controller:dynamics:=lagrangian")
+    add_option(motion, "--to POSE", text, repeatable=True)
+    add_option(motion, "--tour", "the motion of `robodyn demo`, for the PRR arm", bool)
+    add_option(motion, "--motion FILE", "follow the JointTrajectory in this file, JSON or YAML", Path)
+    add_simulated(parser, "the nodes simulator and controller", "seed:=3 or controller:dynamics:=lagrangian")
     text = "write the recording here: .csv, .mcap, or a folder without ending for a rosbag2"
-    parser.add_argument("--out", type=Path, metavar="PATH", help=text)
+    add_option(parser, "--out PATH", text, Path)
     formats = sorted(ENDINGS.values())
-    parser.add_argument("--format", choices=formats, help="format of --out (default: by the ending)")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="picture of the motion to write: .png, .svg or .pdf")
-    parser.add_argument("--json", action="store_true", help="print the figures as JSON instead of a table")
+    add_option(parser, "--format", "format of --out (default: by the ending)", choices=formats)
+    add_option(parser, "--plot FILE", "picture of the motion to write: .png, .svg or .pdf", Path)
+    add_option(parser, "--json", "print the figures as JSON instead of a table", bool)
 
 
 def run(args: Namespace) -> ExitCode:
     """Simulate, write, draw and report; the answer is no if the arm or its control failed."""
     write = _writer(args)
-    check_picture(args.plot)
+    check_outputs(args.plot)
     given = gather_simulated(args)
     robot = read_arm(args, *given.values())
     trial, seconds = _simulate(args, robot, given)
@@ -128,7 +118,7 @@ def _writer(args: Namespace) -> Callable[[Path, Trial, Robot], None] | None:
 
 def _simulate(args: Namespace, robot: Robot, given: dict[str, LoadedParameters]) -> tuple[Trial, float]:
     """Build hardware and control loop, give the loop its trajectory, and run: the trial, and the time it took [s]."""
-    simulator, controller = (given[node] for node in NODES)
+    simulator, controller = given.values()
     if args.tour and robot.joint_names == TOUR_JOINTS:  # it begins where the arm is, as in the demonstration
         for name, position in zip(TOUR_JOINTS, POSES[TOUR[0]], strict=True):
             simulator.setdefault(f"initial_position.{name}", position)
@@ -178,11 +168,10 @@ def _start(loop: ControlLoop, hardware: Hardware, trajectory: Trajectory | None)
 def _run_trial(hardware: Hardware, loop: ControlLoop | None, duration: float) -> Trial:
     """Run the trial, and show its progress on stderr."""
     columns = (BarColumn(), TextColumn("{task.completed:.1f} of {task.total:g} s"), TimeRemainingColumn())
-    with progress_bar(*columns) as progress, signals_deferred() as came:
-        task = progress.add_task("", total=duration)
+    with tracked(*columns, total=duration) as update, signals_deferred() as came:
 
         def show(time: float) -> None:
-            progress.update(task, completed=time)
+            update(completed=time)
             if came:
                 raise KeyboardInterrupt
 

@@ -30,16 +30,8 @@ from typing import Any
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from robodyn_ros.cli.arm import add_joints, chosen_arm
-from robodyn_ros.cli.console import (
-    check_picture,
-    console,
-    make_file,
-    picked,
-    print_document,
-    print_json,
-    progress_bar,
-)
-from robodyn_ros.cli.verb import ExitCode, add_parameters, check_names, gather, only_with
+from robodyn_ros.cli.console import check_outputs, console, make_file, picked, print_document, print_json, tracked
+from robodyn_ros.cli.verb import ExitCode, add_option, add_parameters, check_names, gather, only_with
 from robodyn_ros.errors import InputError, need
 from robodyn_ros.files import similar
 from robodyn_ros.robot import reload_robot
@@ -62,27 +54,23 @@ REPORT = ("report.html", "report.png")
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     parser.add_argument("study", type=Path, help="the study, a YAML file")
-    text = "folder for the results and the report (default: the study's name)"
-    parser.add_argument("--out", type=Path, metavar="FOLDER", help=text)
-    parser.add_argument(
-        "--resume", action="store_true", help="keep the results in the folder, and run the missing cases"
-    )
+    add_option(parser, "--out FOLDER", "folder for the results and the report (default: the study's name)", Path)
+    add_option(parser, "--resume", "keep the results in the folder, and run the missing cases", bool)
     add_parameters(parser, "the nodes simulator and controller, besides those of the study", "command_delay:=0.004")
     add_joints(parser)
     add_backend_arguments(parser)
-    parser.add_argument("--case", type=int, metavar="NUMBER", help="run this case alone, and print its row")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="with --case: draw it here, .png, .svg or .pdf")
-    parser.add_argument("--no-report", action="store_true", help="write no report")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    add_option(parser, "--case NUMBER", "run this case alone, and print its row", int)
+    add_option(parser, "--plot FILE", "with --case: draw it here, .png, .svg or .pdf", Path)
+    add_option(parser, "--no-report", "write no report", bool)
+    add_option(parser, "--json", "print JSON instead of tables", bool)
 
 
 def add_backend_arguments(parser: ArgumentParser) -> None:
     """Add the arguments that choose who runs the cases."""
     where = parser.add_mutually_exclusive_group()
     text = "number of processes that run the cases; 0: this one (default: one for each processor)"
-    where.add_argument("--workers", type=int, metavar="N", help=text)
-    text = "run them on a Dask cluster: tcp://host:port of its scheduler"
-    where.add_argument("--scheduler", metavar="ADDRESS", help=text)
+    add_option(where, "--workers N", text, int)
+    add_option(where, "--scheduler ADDRESS", "run them on a Dask cluster: tcp://host:port of its scheduler")
 
 
 def run(args: Namespace) -> ExitCode:
@@ -94,7 +82,7 @@ def run(args: Namespace) -> ExitCode:
     check_study(args.study, "sweep")
     only_with(args, args.case is not None, "with --case", "plot")
     only_with(args, args.case is None, "without --case", "out", "resume", "workers", "scheduler", "no_report")
-    check_picture(args.plot)
+    check_outputs(args.plot)
     given = gather(args.params, args.given)
     study = read_study(args.study, given, partial(chosen_arm, args=args))
     check_names(args, reload_robot(study.urdf), given)
@@ -215,8 +203,7 @@ def progress(total: int) -> Iterator[ProgressCallback]:
         TimeRemainingColumn(),
         TextColumn("{task.fields[note]}", style="yellow"),
     )
-    with progress_bar(*columns) as shown:
-        task = shown.add_task("", total=total, note="")
+    with tracked(*columns, total=total, note="") as update:
         done = failed = 0
 
         def show(before: int, rows: Rows) -> None:
@@ -224,7 +211,7 @@ def progress(total: int) -> Iterator[ProgressCallback]:
             done += len(rows)
             failed += sum(1 for row in rows if row["failed"])
             note = f"{failed} failed" if failed else ""
-            shown.update(task, completed=before + done if rows else before, note=note)
+            update(completed=before + done if rows else before, note=note)
 
         yield show
 

@@ -28,7 +28,7 @@ from robodyn_ros import create_dynamics
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_file, console, make_file, picked, print_json
 from robodyn_ros.cli.processes import add_namespace, messages_of, namespace_of, reporting_node
-from robodyn_ros.cli.verb import ExitCode, add_gravity, add_parameters, gather, only_with, values_of
+from robodyn_ros.cli.verb import ExitCode, add_gravity, add_option, add_parameters, gather, only_with, values_of
 from robodyn_ros.control.motion.trajectory import read_trajectory, write_trajectory
 from robodyn_ros.errors import NotReadyError, RobodynError
 from robodyn_ros.identification.recording import read_recording
@@ -39,20 +39,16 @@ from robodyn_ros.robot import Robot
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     add_arm(parser)
-    text = "JointTrajectory to write, as JSON"
-    parser.add_argument("--out", type=Path, default=Path("taught.json"), metavar="FILE", help=text)
-    text = "rosbag2 or table (.csv) to convert (default: the motion is shown now)"
-    parser.add_argument("--recording", metavar="PATH", help=text)
+    add_option(parser, "--out FILE", "JointTrajectory to write, as JSON", Path("taught.json"))
+    add_option(parser, "--recording PATH", "rosbag2 or table (.csv) to convert (default: the motion is shown now)")
     text = "motion to play back, under the present law of the controller (default: a motion is recorded)"
-    parser.add_argument("--play", type=Path, metavar="FILE", help=text)
-    text = "speed of --play, as ratio of the recorded speed"
-    parser.add_argument("--speed", type=float, default=1.0, metavar="FACTOR", help=text)
-    text = "law of the controller while the arm is guided by hand"
-    parser.add_argument("--controller", default="hand_guiding", metavar="NAME", help=text)
+    add_option(parser, "--play FILE", text, Path)
+    add_option(parser, "--speed FACTOR", "speed of --play, as ratio of the recorded speed", 1.0)
+    add_option(parser, "--controller NAME", "law of the controller while the arm is guided by hand", "hand_guiding")
     add_gravity(parser)
     add_namespace(parser)
     add_parameters(parser, "the thinning", "tolerance:=0.005")
-    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    add_option(parser, "--json", "print the figures as JSON", bool)
 
 
 def run(args: Namespace) -> ExitCode:

@@ -29,12 +29,12 @@ from math import isfinite
 from pathlib import Path
 
 import yaml
-from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, TimeElapsedColumn
 
 from robodyn_ros.cli.arm import add_joints, chosen_arm
-from robodyn_ros.cli.console import check_file, console, print_json, progress_bar, simple_table, write_file
+from robodyn_ros.cli.console import TASK, check_file, console, print_json, simple_table, tracked, write_file
 from robodyn_ros.cli.sweep import add_backend_arguments, check_study, choose_backend
-from robodyn_ros.cli.verb import ExitCode, add_parameters, check_names, gather
+from robodyn_ros.cli.verb import ExitCode, add_option, add_parameters, check_names, gather
 from robodyn_ros.robot import reload_robot
 from robodyn_ros.simulation.sweeps.backends import Backend
 from robodyn_ros.simulation.sweeps.study import Study
@@ -45,12 +45,11 @@ from robodyn_ros.simulation.sweeps.tuning import Score, Tuned, TuningTask, score
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     parser.add_argument("study", type=Path, help="the study, a YAML file with a section tune")
-    text = "parameter file to write, for the controller node"
-    parser.add_argument("--out", type=Path, default=Path("tuned.yaml"), metavar="FILE", help=text)
+    add_option(parser, "--out FILE", "parameter file to write, for the controller node", Path("tuned.yaml"))
     add_parameters(parser, "the nodes simulator and controller, besides those of the study", "command_delay:=0.004")
     add_joints(parser)
     add_backend_arguments(parser)
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    add_option(parser, "--json", "print JSON instead of a table", bool)
 
 
 def run(args: Namespace) -> ExitCode:
@@ -86,15 +85,12 @@ def _progress(task: TuningTask) -> Iterator[Callable[[str, int, Score], None]]:
     """Show on stderr the progress of the search and its best score."""
     settings = task.settings
     most = len(task.controllers) * settings.population * len(task.bounds) * (settings.generations + 1)
-    with progress_bar(
-        TextColumn("{task.description}", markup=False), BarColumn(bar_width=30), TimeElapsedColumn()
-    ) as progress:
-        bar = progress.add_task("", total=most)
+    with tracked(TASK, BarColumn(bar_width=30), TimeElapsedColumn(), total=most) as update:
 
         def show(controller: str, tried: int, best: Score) -> None:
             text = f"{controller}: worst {100 * best.violation:+.0f} %, effort {best.effort:.3f}"
             done = task.controllers.index(controller) * most // len(task.controllers) + tried
-            progress.update(bar, completed=done, description=text)
+            update(completed=done, description=text)
 
         yield show
 

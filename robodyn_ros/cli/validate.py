@@ -18,13 +18,14 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from dataclasses import asdict
+from functools import partial
 
 from rich.text import Text
 
 from robodyn_ros import create_dynamics
 from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import console, picked, print_json, progress_bar, simple_table
-from robodyn_ros.cli.verb import ExitCode, add_settings
+from robodyn_ros.cli.console import console, picked, print_json, simple_table, tracked
+from robodyn_ros.cli.verb import ExitCode, add_option, add_settings
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.plant.mujoco import Comparison, ValidationSettings, mimics, validate
 
@@ -35,18 +36,17 @@ OPTIONS = ("states", "motions", "duration", "step", "seed")
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     add_arm(parser)
-    parser.add_argument("--dynamics", default="rnea", metavar="NAME", help="dynamics plugin")
+    add_option(parser, "--dynamics NAME", "dynamics plugin", "rnea")
     add_settings(parser, ValidationSettings, OPTIONS)
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    add_option(parser, "--json", "print JSON instead of a table", bool)
 
 
 def run(args: Namespace) -> ExitCode:
     """Compare; the answer is no if a difference is above its tolerance."""
     robot = read_arm(args)
     settings = ValidationSettings(**picked(args, *OPTIONS))
-    with progress_bar() as progress:
-        task = progress.add_task("comparing", total=settings.states + settings.motions)
-        found = validate(create_dynamics(args.dynamics, robot), settings, lambda: progress.advance(task))
+    with tracked(description="comparing", total=settings.states + settings.motions) as update:
+        found = validate(create_dynamics(args.dynamics, robot), settings, partial(update, advance=1))
     agrees = all(comparison.agrees for comparison in found)
     if args.json:
         comparisons = [{**comparison._asdict(), "agrees": comparison.agrees} for comparison in found]

@@ -99,6 +99,32 @@ def add_gravity(parser: _ActionsContainer) -> None:
     parser.add_argument("--gravity", nargs=3, type=float, default=STANDARD_GRAVITY, metavar=("X", "Y", "Z"), help=text)
 
 
+def add_option(
+    parser: _ActionsContainer, name: str, text: str, default: Any = str, *, repeatable: bool = False, **how: Any
+) -> None:
+    """Add an option.
+
+    Args:
+        parser: of the verb, or a group of its options.
+        name: of the option, and of its value in the help: ``--gain K``.
+        text: its help.
+        default: its value unless given, of the type of every value; or that type, where there is none. ``bool`` is a
+            switch, which takes no value.
+        repeatable: the values of all of them are a list.
+        **how: as for ``add_argument``.
+    """
+    flag, _, metavar = name.partition(" ")
+    is_kind = isinstance(default, type)
+    kind = default if is_kind else Path if isinstance(default, Path) else type(default)
+    if kind is bool:
+        how["action"] = "store_true"
+    else:
+        how |= {"metavar": metavar or None, "type": kind, "default": None if is_kind else default}
+    if repeatable:
+        how |= {"action": "append", "default": []}
+    parser.add_argument(flag, help=text, **how)
+
+
 METAVARS = {"s": "SECONDS", "Hz": "HZ", "-": "RATIO", "": "N"}
 """Unit of a setting → its value in a help."""
 
@@ -233,7 +259,7 @@ def add_parameters(parser: ArgumentParser, what: str, example: str) -> None:
     """
     text = f"parameter file of {what}, as ROS 2 takes it; repeatable"
     group = parser.add_argument_group("parameters")
-    group.add_argument("--params", type=Path, action="append", default=[], metavar="FILE", help=text)
+    add_option(group, "--params FILE", text, Path, repeatable=True)
     text = f"a parameter, such as {example}; repeatable; it overrides the files"
     group.add_argument("-p", dest="given", action="append", default=[], metavar="NAME:=VALUE", help=text)
 
@@ -283,15 +309,16 @@ MISMATCH = (
 """Options for parameters of the simulator: option, parameter, unit, help."""
 
 
-def add_mismatch(parser: ArgumentParser) -> None:
-    """Add the options that make the simulated arm differ from the model."""
+def add_simulated(parser: ArgumentParser, what: str, example: str) -> None:
+    """Add the options of :func:`add_parameters`, and those that make the simulated arm differ from the model."""
+    add_parameters(parser, what, example)
     for option, name, unit, text in MISMATCH:
         told = f"{text}; parameter {name} (default: {0 if unit == 'KG' else 1})"
-        parser.add_argument(f"--{option}", dest=name, type=float, metavar=unit, help=told)
+        add_option(parser, f"--{option} {unit}", told, float, dest=name)
 
 
 def gather_simulated(args: Namespace) -> dict[str, LoadedParameters]:
-    """As :func:`gather`, for a verb with the arguments of :func:`add_parameters` and :func:`add_mismatch`."""
+    """As :func:`gather`, for a verb with the arguments of :func:`add_simulated`."""
     given = gather(args.params, args.given)
     for _, name, _, _ in MISMATCH:
         if (value := getattr(args, name)) is not None:

@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 from robodyn_ros.cli.arm import OWN_GAINS, POSES, add_arm, arm_of, arm_settings, arm_source, chooses_joints
 from robodyn_ros.cli.console import console
 from robodyn_ros.cli.processes import GroupProcess, ProcessGroup, add_namespace, isolated, namespace_of, start_arm
-from robodyn_ros.cli.verb import ExitCode, add_parameters, node_parameters, only_with
+from robodyn_ros.cli.verb import ExitCode, add_option, add_parameters, node_parameters, only_with
 from robodyn_ros.errors import InputError, need_ros
 from robodyn_ros.files import find
 from robodyn_ros.plugins import find as find_plugin
@@ -50,14 +50,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_arm(parser, nargs="?", default=OWN)
     what = "the nodes simulator and controller; the PRR arm has its own unless one is given"
     add_parameters(parser, what, "command_delay:=0.004")
-    text = "control law (default: that of the parameters, or computed_torque)"
-    parser.add_argument("--controller", metavar="NAME", help=text)
-    text = "dynamics plugin (default: that of the parameters, or rnea)"
-    parser.add_argument("--dynamics", metavar="NAME", help=text)
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen at; 0.0.0.0 lets other machines in")
-    parser.add_argument("--port", type=int, default=8080, help="port to listen at")
+    add_option(parser, "--controller NAME", "control law (default: that of the parameters, or computed_torque)")
+    add_option(parser, "--dynamics NAME", "dynamics plugin (default: that of the parameters, or rnea)")
+    add_option(parser, "--host", "address to listen at; 0.0.0.0 lets other machines in", "127.0.0.1")
+    add_option(parser, "--port", "port to listen at", 8080)
     text = "show, and move, the arm of the running ROS 2 graph, by its topic robot_description"
-    parser.add_argument("--attach", action="store_true", help=text)
+    add_option(parser, "--attach", text, bool)
     add_namespace(parser)
 
 

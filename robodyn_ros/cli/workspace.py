@@ -33,8 +33,8 @@ import numpy as np
 
 from robodyn_ros import create_dynamics
 from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import check_file, check_picture, make_file, print_json
-from robodyn_ros.cli.verb import ExitCode, names, only_with
+from robodyn_ros.cli.console import check_outputs, make_file, print_json
+from robodyn_ros.cli.verb import ExitCode, add_option, names, only_with
 from robodyn_ros.dynamics.holding import holding_map
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics
@@ -74,21 +74,21 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     add_arm(parser)
     text = "the tool (default: the last link that the arm moves, before a gripper's fingers)"
-    parser.add_argument("--tool", metavar="LINK", help=text)
-    parser.add_argument("--of", default=OF[0], metavar="WHAT", help=" or ".join(OF))
+    add_option(parser, "--tool LINK", text)
+    add_option(parser, "--of WHAT", " or ".join(OF), OF[0])
     text = "picture of the workspace to write: .png, .svg or .pdf (default: workspace.png, unless --out is given)"
-    parser.add_argument("--plot", type=Path, metavar="FILE", help=text)
-    parser.add_argument("--out", type=Path, metavar="FILE", help="write a point cloud here, .ply")
+    add_option(parser, "--plot FILE", text, Path)
+    add_option(parser, "--out FILE", "write a point cloud here, .ply", Path)
     text = "one map with these axes, across and up (default: slices and a cloud, or the plane that the arm moves in)"
-    parser.add_argument("--plane", metavar="AXES", help=text)
+    add_option(parser, "--plane AXES", text)
     text = "thickness of the slice through the root link in a map [m] (default: the whole workspace, projected)"
-    parser.add_argument("--slice", type=float, metavar="LENGTH", help=text)
+    add_option(parser, "--slice LENGTH", text, float)
     text = "edge of a cell [m] (default: by the size of the arm and the number of samples)"
-    parser.add_argument("--cell", type=float, metavar="LENGTH", help=text)
-    parser.add_argument("--samples", type=int, default=SAMPLES, metavar="N", help="number of positions to sample")
+    add_option(parser, "--cell LENGTH", text, float)
+    add_option(parser, "--samples N", "number of positions to sample", SAMPLES)
     text = "mass that the tool carries [kg]: where can the arm hold it? (default: none)"
-    parser.add_argument("--payload", type=float, metavar="KG", help=text)
-    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    add_option(parser, "--payload KG", text, float)
+    add_option(parser, "--json", "print the figures as JSON", bool)
 
 
 def run(args: Namespace) -> ExitCode:
@@ -124,8 +124,7 @@ def _check(args: Namespace) -> None:
     only_with(args, args.plot, "with --plot", "slice")
     if args.out is not None and args.out.suffix != ".ply":
         raise InputError("--out", f"must end in .ply (a picture: --plot), not {args.out.suffix!r}", args.out)
-    check_file("--out", args.out)
-    check_picture(args.plot)
+    check_outputs(args.plot, args.out)
     names(args.of, "--of", OF)
     if not 1 <= args.samples <= MOST_SAMPLES:
         raise InputError("--samples", f"must be from 1 to {MOST_SAMPLES}, not {args.samples}", args.samples)

@@ -36,7 +36,7 @@ from robodyn_ros.cli.bench import computer
 from robodyn_ros.cli.bench.computer import Allowance, Timing
 from robodyn_ros.cli.bench.dynamics import BATCH, OTHERS, measure
 from robodyn_ros.cli.console import console, print_json, simple_table, waiting
-from robodyn_ros.cli.verb import ExitCode, only_with
+from robodyn_ros.cli.verb import ExitCode, add_option, only_with
 from robodyn_ros.control.laws.gains import JointGains
 from robodyn_ros.engine.casadi import need_casadi
 from robodyn_ros.errors import InputError
@@ -56,14 +56,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = (
         "measure this computer instead: period jitter, latency and lost messages of a control loop, and the safe gains"
     )
-    parser.add_argument("--computer", action="store_true", help=text)
-    text = "rate of the states, with --computer [Hz] (default: %(default)g)"
-    parser.add_argument("--rate", type=float, default=RATE, metavar="HZ", help=text)
+    add_option(parser, "--computer", text, bool)
+    add_option(parser, "--rate HZ", "rate of the states, with --computer [Hz] (default: %(default)g)", RATE)
     text = "duration of the measurement, with --computer [s] (default: %(default)g)"
-    parser.add_argument("--seconds", type=float, default=SECONDS, metavar="SECONDS", help=text)
-    parser.add_argument("--dynamics", default="rnea", metavar="NAME", help="dynamics plugin")
-    parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N", help="number of runs of each median")
-    parser.add_argument("--json", action="store_true", help="figures for a script, in [µs] and [s]")
+    add_option(parser, "--seconds SECONDS", text, SECONDS)
+    add_option(parser, "--dynamics NAME", "dynamics plugin", "rnea")
+    add_option(parser, "--rounds N", "number of runs of each median", ROUNDS)
+    add_option(parser, "--json", "figures for a script, in [µs] and [s]", bool)
 
 
 def run(args: Namespace) -> ExitCode:

@@ -34,20 +34,10 @@ from rich.text import Text
 
 from robodyn_ros import create_dynamics
 from robodyn_ros.cli.arm import add_arm, arm_settings, arm_source, without_locked
-from robodyn_ros.cli.check.joints import (
-    Loads,
-    damping_findings,
-    follower_findings,
-    joint_findings,
-    load_findings,
-    loads,
-    motor_findings,
-    named_pose,
-    uncertainty_findings,
-)
+from robodyn_ros.cli.check import joints
 from robodyn_ros.cli.check.urdf import Urdf, UrdfJoint, UrdfLink, link_findings, moving_links, read_urdf
 from robodyn_ros.cli.console import console, picked, print_json, simple_table, write_file
-from robodyn_ros.cli.verb import ExitCode, add_gravity
+from robodyn_ros.cli.verb import ExitCode, add_gravity, add_option
 from robodyn_ros.engine.casadi import has_casadi
 from robodyn_ros.engine.library import only_listed
 from robodyn_ros.errors import RobotDescriptionError
@@ -62,12 +52,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the verb."""
     add_arm(parser)
     text = "write the URDF here, with the nearest possible inertia in place of each impossible one"
-    parser.add_argument("--repair", type=Path, metavar="FILE", help=text)
+    add_option(parser, "--repair FILE", text, Path)
     text = "a pose to hold: 0.3,-1,0 or joint=-1, or with a name, pick=0.3,-1,0; repeatable"
-    parser.add_argument("--at", action="append", default=[], metavar="POSE", help=text)
+    add_option(parser, "--at POSE", text, repeatable=True)
     add_gravity(parser)
-    parser.add_argument("--dynamics", default="rnea", metavar="NAME", help="dynamics plugin")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    add_option(parser, "--dynamics NAME", "dynamics plugin", "rnea")
+    add_option(parser, "--json", "print JSON instead of tables", bool)
 
 
 def run(args: Namespace) -> ExitCode:
@@ -77,14 +67,14 @@ def run(args: Namespace) -> ExitCode:
         document = _repaired(document, args.repair)
     urdf, problems = read_urdf(document)
     form = [_error(document, problem) for problem in problems]
-    findings = [*form, *link_findings(urdf), *joint_findings(urdf)]
+    findings = [*form, *link_findings(urdf), *joints.joint_findings(urdf)]
     robot, found = _loaded(args, document, findings)
     if robot is not None:
         findings = [finding for finding in findings if finding not in form]  # it has the name of its file
         urdf = replace(urdf, name=robot.name)
-        findings.extend(follower_findings(robot, urdf))
+        findings.extend(joints.follower_findings(robot, urdf))
     if robot is not None and found is not None:
-        findings.extend(motor_findings(robot, urdf, found.lightest))
+        findings.extend(joints.motor_findings(robot, urdf, found.lightest))
     if args.json:
         print_json(as_data(urdf, findings, robot, found))
     else:
@@ -107,7 +97,9 @@ def _repaired(document: UrdfDocument, out: Path) -> UrdfDocument:
     return read_document(out)
 
 
-def _loaded(args: Namespace, document: UrdfDocument, findings: list[Finding]) -> tuple[Robot | None, Loads | None]:
+def _loaded(
+    args: Namespace, document: UrdfDocument, findings: list[Finding]
+) -> tuple[Robot | None, joints.Loads | None]:
     """The robot and its loads, or None with the reason among the findings."""
     robot = None
     try:
@@ -122,10 +114,10 @@ def _loaded(args: Namespace, document: UrdfDocument, findings: list[Finding]) ->
         findings.append(_error(document, problem))
         return robot, None
     with only_listed() if has_casadi() else nullcontext():  # too few states to be worth a compilation
-        found = loads(dynamics, dict(named_pose(text, robot) for text in args.at))
-        findings.extend(load_findings(robot, found))
-        findings.extend(damping_findings(dynamics, PlantSettings().step))
-        findings.extend(uncertainty_findings(dynamics))
+        found = joints.loads(dynamics, dict(joints.named_pose(text, robot) for text in args.at))
+        findings.extend(joints.load_findings(robot, found))
+        findings.extend(joints.damping_findings(dynamics, PlantSettings().step))
+        findings.extend(joints.uncertainty_findings(dynamics))
     return robot, found
 
 
@@ -140,7 +132,7 @@ POSES_A_TABLE = 3
 STYLES = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 
 
-def show(urdf: Urdf, findings: list[Finding], robot: Robot | None, found: Loads | None) -> None:
+def show(urdf: Urdf, findings: list[Finding], robot: Robot | None, found: joints.Loads | None) -> None:
     """Print the report in tables of 80 columns at most; robot and loads are None where no robot can be made."""
     out, moved = console(), moving_links(urdf)
     mass = sum(link.inertial.mass for link in urdf.links if link.inertial and link.name in moved)
@@ -171,7 +163,7 @@ def _counted(count: int, word: str) -> str:
     return f"{count} {word}{'s' * (count != 1)}"
 
 
-def as_data(urdf: Urdf, findings: list[Finding], robot: Robot | None, found: Loads | None) -> dict[str, Any]:
+def as_data(urdf: Urdf, findings: list[Finding], robot: Robot | None, found: joints.Loads | None) -> dict[str, Any]:
     """The report for a script, as JSON takes it; robot and loads are None where no robot can be made."""
     moved = moving_links(urdf)
     report: dict[str, Any] = {
@@ -248,7 +240,7 @@ def motion_tables(urdf: Urdf) -> Iterator[Table]:
         yield simple_table(("Joint", *(name.capitalize() for name in MOTION_LIMITS)), rows)
 
 
-def load_tables(robot: Robot, found: Loads) -> Iterator[Table]:
+def load_tables(robot: Robot, found: joints.Loads) -> Iterator[Table]:
     """The efforts that hold the arm, at each pose and at the worst of the whole range."""
     names = list(found.poses)
     for start in range(0, len(names), POSES_A_TABLE):

@@ -39,21 +39,10 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 
 from robodyn_ros import load_robot
 from robodyn_ros.cli.arm import OWN_ARM, OWN_GAINS, Tour, tour
-from robodyn_ros.cli.console import check_picture, console, make_file, print_json, progress_bar
-from robodyn_ros.cli.demo.figures import (
-    IN_LOCKSTEP,
-    LOST,
-    DemoVerdict,
-    RunFigures,
-    cut,
-    draw,
-    evaluate,
-    judge,
-    table,
-    verdict_text,
-)
+from robodyn_ros.cli.console import check_outputs, console, make_file, print_json, progress_bar
+from robodyn_ros.cli.demo import figures
 from robodyn_ros.cli.processes import ProcessGroup, isolated, start_arm
-from robodyn_ros.cli.verb import ExitCode, GivenParameters, add_parameters, names, node_parameters
+from robodyn_ros.cli.verb import ExitCode, GivenParameters, add_option, add_parameters, names, node_parameters
 from robodyn_ros.cli.view import url
 from robodyn_ros.control.motion.trajectory import RunRecord, Trajectory
 from robodyn_ros.document.text import quantity
@@ -82,25 +71,23 @@ ReportCallback = Callable[[Mapping[str, Any]], None]
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
-    text = "picture of the results to write: .png, .svg or .pdf"
-    parser.add_argument("--plot", type=Path, default=Path("demo.png"), metavar="FILE", help=text)
-    text = "control law, or several separated by commas"
-    parser.add_argument("--controller", default=CONTROLLERS, metavar="NAME", help=text)
+    add_option(parser, "--plot FILE", "picture of the results to write: .png, .svg or .pdf", Path("demo.png"))
+    add_option(parser, "--controller NAME", "control law, or several separated by commas", CONTROLLERS)
     text = f"factor on the speed of the motion, {SPEEDS[0]} to {SPEEDS[1]}"
     parser.add_argument("--speed", type=_speed, default=1.0, metavar="FACTOR", help=text)
     what = "the nodes simulator and controller, besides those of the demonstration"
     add_parameters(parser, what, "simulator:mismatch.payload_mass:=0.5")
-    parser.add_argument("--json", action="store_true", help="print the figures as JSON instead of a table")
+    add_option(parser, "--json", "print the figures as JSON instead of a table", bool)
     text = "let the arm wait for the command to each state, as on a machine that is too slow (default: no)"
-    parser.add_argument("--lockstep", action="store_true", help=text)
+    add_option(parser, "--lockstep", text, bool)
     text = "show the arm live in a browser, by a server at this port (default: 8080)"
-    parser.add_argument("--view", type=int, nargs="?", const=8080, metavar="PORT", help=text)
+    add_option(parser, "--view PORT", text, int, nargs="?", const=8080)
 
 
 def run(args: Namespace) -> ExitCode:
     """Run the tour under every law, judge, report and draw; the answer is the verdict."""
     controllers = list(dict.fromkeys(names(args.controller, "--controller", available("controllers"))))
-    check_picture(args.plot)
+    check_outputs(args.plot)
     need_ros()
     if args.view is not None:
         check_free("127.0.0.1", args.view)
@@ -111,12 +98,12 @@ def run(args: Namespace) -> ExitCode:
             viewer = viewers.start("viewer", {"robot_description": robot.urdf, "port": args.view}, piped=True)
             console(stderr=True).print(f"Watch it at {url(viewers, viewer)}", soft_wrap=True)
         records = _perform(controllers, motion, robot, env, Path(folder), viewers, args.lockstep, given)
-        runs = [evaluate(name, record, motion.trajectory, robot) for name, record in records.items()]
-        verdict = judge(runs)
+        runs = [figures.evaluate(name, record, motion.trajectory, robot) for name, record in records.items()]
+        verdict = figures.judge(runs)
         _report(args, runs, verdict)
-        motions = {name: cut(record, motion.trajectory) for name, record in records.items()}
+        motions = {name: figures.cut(record, motion.trajectory) for name, record in records.items()}
         title = f"The {robot.name.upper()} arm through its named poses\n{verdict}"
-        make_file("--plot", args.plot, lambda path: draw(path, motions, motion, robot, title))
+        make_file("--plot", args.plot, lambda path: figures.draw(path, motions, motion, robot, title))
         if args.view is not None:
             files = (find(OWN_GAINS), *given.files)
             start_arm(viewers, {"robot_description": robot.urdf}, controllers[-1], files, given=given.values)
@@ -169,7 +156,7 @@ def _perform(
                 own.mkdir()
                 show = partial(progress.report, name)
                 records[name] = run_controller(name, motion.trajectory, robot, env, own, show, waits, given)
-                broken = evaluate(name, records[name], motion.trajectory, robot).broken
+                broken = figures.evaluate(name, records[name], motion.trajectory, robot).broken
                 if not broken:
                     break
                 progress.repeat(name, broken, again=not waits)
@@ -277,15 +264,16 @@ class DemoProgress:
             self._progress.console.print(f"{controller}: {self._tour.trajectory.duration:.1f} s of motion recorded")
 
 
-def _report(args: Namespace, runs: list[RunFigures], verdict: DemoVerdict) -> None:
+def _report(args: Namespace, runs: list[figures.RunFigures], verdict: figures.DemoVerdict) -> None:
     if args.json:
         about = {"passed": verdict.passed, **asdict(verdict), "picture": str(args.plot)}
         print_json({**about, "runs": [asdict(run) for run in runs]})
         return
     out = console()
-    out.print(table(runs))
+    out.print(figures.table(runs))
     waited = [run.lockstep for run in runs]
-    if notes := " ".join(note for note, told in ((LOST, not all(waited)), (IN_LOCKSTEP, any(waited))) if told):
+    explained = ((figures.LOST, not all(waited)), (figures.IN_LOCKSTEP, any(waited)))
+    if notes := " ".join(note for note, told in explained if told):
         out.print(f"{notes}\n", style="dim")
-    out.print(verdict_text(verdict))
+    out.print(figures.verdict_text(verdict))
     out.print(f"The picture is {args.plot}.", soft_wrap=True)

@@ -22,16 +22,7 @@ from rich.text import Text
 from robodyn_ros.cli.arm import TOUR, Tour
 from robodyn_ros.cli.console import simple_table
 from robodyn_ros.control.motion.trajectory import RunRecord, Trajectory
-from robodyn_ros.document.plotting import (
-    FAINT,
-    LIMIT_LINE,
-    POINTS,
-    REFERENCE_LINE,
-    finish_joint_figure,
-    law_figure,
-    plot_errors,
-    thinned,
-)
+from robodyn_ros.document import plotting
 from robodyn_ros.document.text import digits, quantity
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Joint, Robot
@@ -146,25 +137,15 @@ class RunFigures:
 def evaluate(controller: str, record: RunRecord, trajectory: Trajectory, robot: Robot) -> RunFigures:
     """Return the figures of a run."""
     motion = cut(record, trajectory)
-    rms = np.sqrt(np.mean(motion.error**2, axis=0))
-    peak, effort = np.abs(motion.error).max(axis=0), np.abs(motion.effort).max(axis=0)
+    rms, peak = np.sqrt(np.mean(motion.error**2, axis=0)), np.abs(motion.error).max(axis=0)
+    columns = rms.tolist(), peak.tolist(), np.abs(motion.effort).max(axis=0).tolist()
     unanswered = np.setdiff1d(motion.time, motion.command_time, assume_unique=True)
-
-    def of_joint(index: int, joint: Joint) -> JointFigures:
-        """The figures of one joint."""
-        return JointFigures(
-            joint.name,
-            joint.position_unit,
-            joint.effort_unit,
-            rms_error=float(rms[index]),
-            peak_error=float(peak[index]),
-            peak_effort=float(effort[index]),
-            effort_limit=joint.effort,
-        )
-
     return RunFigures(
         controller,
-        tuple(of_joint(index, joint) for index, joint in enumerate(robot.joints)),
+        tuple(
+            JointFigures(joint.name, joint.position_unit, joint.effort_unit, usual, greatest, effort, joint.effort)
+            for joint, usual, greatest, effort in zip(robot.joints, *columns, strict=True)
+        ),
         state_rate=float((len(motion.received) - 1) / np.ptp(motion.received)),
         commands_sent=record.commands_sent,
         commands_lost=_lost(record),
@@ -342,13 +323,14 @@ def draw(path: Path, runs: Mapping[str, RecordedMotion], tour: Tour, robot: Robo
     def draw_row(row: Any, index: int, laws: tuple[str, ...], colours: Colours) -> None:
         joint, some = robot.joints[index], {name: runs[name] for name in laws}
         _responses(row[0], joint, index, some, tour, colours)
-        plot_errors(row[1], {name: (run.time, run.error[:, index]) for name, run in some.items()}, colours, FLOOR)
+        errors = {name: (run.time, run.error[:, index]) for name, run in some.items()}
+        plotting.plot_errors(row[1], errors, colours, FLOOR)
         row[1].set_ylabel(f"tracking error [m{joint.position_unit}]")
         _efforts(row[2], joint, index, some, colours)
         place = {"xycoords": "axes fraction", "rotation": 90, "ha": "right", "va": "center"}
         row[0].annotate(joint.name, (-0.22, 0.5), weight="bold", fontsize=12, **place)
 
-    with law_figure(path, robot.n, runs, draw_row) as (figure, grid):
+    with plotting.law_figure(path, robot.n, runs, draw_row) as (figure, grid):
         figure.get_layout_engine().set(hspace=0.06, wspace=0.04)
         _annotate(figure, grid, tour, title)
     if path.suffix == ".png":
@@ -363,22 +345,22 @@ Colours = Mapping[str, str]
 
 
 def _responses(axes: Any, joint: Joint, index: int, runs: Runs, tour: Tour, colours: Colours) -> None:
-    time = np.linspace(0.0, tour.trajectory.duration, POINTS)
+    time = np.linspace(0.0, tour.trajectory.duration, plotting.POINTS)
     reference = tour.trajectory.samples(time).q[:, index]
     for name, run in runs.items():
-        axes.plot(*thinned(run.time, run.q[:, index]), color=colours[name], label=name)
-    axes.plot(time, reference, **REFERENCE_LINE, label="reference")
+        axes.plot(*plotting.thinned(run.time, run.q[:, index]), color=colours[name], label=name)
+    axes.plot(time, reference, **plotting.REFERENCE_LINE, label="reference")
     axes.set_ylabel(f"position [{joint.position_unit}]")
 
 
 def _efforts(axes: Any, joint: Joint, index: int, runs: Runs, colours: Colours) -> None:
     for name, run in runs.items():
-        axes.plot(*thinned(run.command_time, run.effort[:, index]), color=colours[name], linewidth=1.1)
+        axes.plot(*plotting.thinned(run.command_time, run.effort[:, index]), color=colours[name], linewidth=1.1)
     if np.isfinite(joint.effort):
         for limit in (-joint.effort, joint.effort):
-            axes.axhline(limit, **LIMIT_LINE)
+            axes.axhline(limit, **plotting.LIMIT_LINE)
         place = {"xycoords": ("axes fraction", "data"), "ha": "right", "va": "bottom"}
-        axes.annotate("limit", (0.995, joint.effort), color=FAINT, fontsize=8, **place)
+        axes.annotate("limit", (0.995, joint.effort), color=plotting.FAINT, fontsize=8, **place)
         least = min(run.effort[:, index].min() for run in runs.values())
         # A joint that pushes in one direction only needs no room for the other.
         axes.set_ylim((-1.15 if least < -0.3 * joint.effort else -0.2) * joint.effort, 1.15 * joint.effort)
@@ -395,5 +377,5 @@ def _annotate(figure: Any, grid: Any, tour: Tour, title: str) -> None:
         axes.set_title(heading, weight="bold", pad=40.0)
         for name, arrival in zip(TOUR, tour.arrivals, strict=True):
             place = {"xycoords": ("data", "axes fraction"), "rotation": 35, "ha": "left", "va": "bottom"}
-            axes.annotate(name, (arrival, 1.01), color=FAINT, fontsize=7.5, **place)
-    finish_joint_figure(figure, grid, title, linespacing=1.5)
+            axes.annotate(name, (arrival, 1.01), color=plotting.FAINT, fontsize=7.5, **place)
+    plotting.finish_joint_figure(figure, grid, title, linespacing=1.5)
