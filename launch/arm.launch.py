@@ -28,22 +28,8 @@ from launch_ros.parameter_descriptions import ParameterValue
 
 from robodyn_ros.control.parameter_file import read_parameters
 from robodyn_ros.errors import ConfigurationError
-from robodyn_ros.nodes.common.launching import (
-    ACCEPT,
-    SWITCH,
-    Argument,
-    accepted,
-    chosen_joints,
-    declared,
-    in_namespace,
-    need_package,
-    parameter_files,
-    parameters_of,
-    read_controller_manager,
-    read_urdf,
-    root_link,
-    with_hardware,
-)
+from robodyn_ros.nodes.common import launching
+from robodyn_ros.nodes.common.launching import SWITCH, Argument
 from robodyn_ros.plugins import available
 
 ARGUMENTS: dict[str, Argument] = {
@@ -52,7 +38,7 @@ ARGUMENTS: dict[str, Argument] = {
         "the arm: r, pr, rr, prr; a URDF file; a .xacro file with its arguments, 'arm.urdf.xacro side:=left'; a name "
         "of the package robot_descriptions",
     ),
-    **ACCEPT,
+    **launching.ACCEPT,
     "root": ("", "where the arm starts, if the URDF has several: a link of it; the root link unless given"),
     "tip": (
         "",
@@ -97,38 +83,44 @@ BESIDE = {"robot_state_publisher": "robot_state_publisher", "rviz2": "rviz"}
 
 def generate_launch_description() -> LaunchDescription:
     """Return the description that `ros2 launch` runs."""
-    return LaunchDescription([*declared(ARGUMENTS), OpaqueFunction(function=graph)])
+    return LaunchDescription([*launching.declared(ARGUMENTS), OpaqueFunction(function=graph)])
 
 
 def graph(context: LaunchContext) -> list[Any]:
     """Return the nodes for the values of the arguments."""
     share = Path(get_package_share_directory("robodyn_ros"))
     given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
-    urdf = read_urdf(given["robot"], share)
+    urdf = launching.read_urdf(given["robot"], share)
     if given["hardware"]:
-        urdf = with_hardware(urdf, Path(given["hardware"]))
-    beside = {package: IfCondition(LaunchConfiguration(argument)) for package, argument in BESIDE.items()}
-    for package, condition in beside.items():
-        if condition.evaluate(context):
-            need_package(package, f"{BESIDE[package]}:=false")
-    files = partial(parameter_files, given["robot"], given["config"], share, namespace=given["namespace"])
+        urdf = launching.with_hardware(urdf, Path(given["hardware"]))
+    switched = ("robot_state_publisher", "rviz", "planner", "viewer")
+    on = {argument: {"condition": IfCondition(LaunchConfiguration(argument))} for argument in switched}
+    for package, argument in BESIDE.items():
+        if on[argument]["condition"].evaluate(context):
+            launching.need_package(package, f"{argument}:=false")
+    files = partial(launching.parameter_files, given["robot"], given["config"], share, namespace=given["namespace"])
     time = {"use_sim_time": ParameterValue(LaunchConfiguration("use_sim_time"), value_type=bool)}
     description = {"robot_description": ParameterValue(urdf, value_type=str)}
-    model = description | accepted(given)
-    chosen = parameters_of(given, "dynamics", "controller")
-    joints = chosen_joints(given, urdf)
-    states = ("joint_states", given["joint_states"])
+    chosen = description | launching.accepted(given) | launching.parameters_of(given, "dynamics", "controller")
+    joints = launching.chosen_joints(given, urdf)
+    states, screen = ("joint_states", given["joint_states"]), {"output": "screen"}
     own = files(node="controller")
     commands, manager = given["commands"] or "controller/commands", []
+
+    def node(executable: str, *parameters: Any, package: str = "robodyn_ros", **how: Any) -> Node:
+        """A node with the clock of the arm, and its states unless other topics are renamed."""
+        renamed = {"remappings": [states], **how}
+        return Node(package=package, executable=executable, parameters=[*parameters, time], **renamed)
+
     if given["ros2_control"]:
         if given["namespace"]:
             raise ConfigurationError(
                 "ros2_control: the file names nodes without a namespace; start a controller_manager in yours, and "
                 "give its topic, commands:=forward_effort_controller/commands"
             )
-        need_package("controller_manager", "do not give ros2_control")
+        launching.need_package("controller_manager", "do not give ros2_control")
         file = given["ros2_control"]
-        found = read_controller_manager(Path(file))
+        found = launching.read_controller_manager(Path(file))
         by = "root and tip choose" if joints else f"{given['config'] or 'the parameter file of the arm'} chooses"
         chosen_by = joints or next((read_parameters(Path(path), "controller") for path in own), {})
         found.check_joints(chosen_by.get("joints"), by)
@@ -136,59 +128,17 @@ def graph(context: LaunchContext) -> list[Any]:
         renamed = [("~/robot_description", "robot_description")]
         spawned = [*found.controllers, "--param-file", file]
         manager = [
-            Node(
-                package="controller_manager",
-                executable="ros2_control_node",
-                parameters=[file, time],
-                remappings=renamed,
-            ),
+            node("ros2_control_node", file, package="controller_manager", remappings=renamed),
             Node(package="controller_manager", executable="spawner", arguments=spawned),
         ]
+    shown = ["-d", str(share / "rviz" / "robodyn.rviz"), "-f", launching.root_link(urdf)]
     nodes = [
         *manager,
-        Node(
-            package="robodyn_ros",
-            executable="controller",
-            parameters=[*own, model, chosen, joints, time],
-            remappings=[states, ("~/commands", commands)],
-            output="screen",
-        ),
-        Node(
-            package="robot_state_publisher",
-            executable="robot_state_publisher",
-            parameters=[description, time],
-            remappings=[states],
-            condition=beside["robot_state_publisher"],
-        ),
-        Node(
-            package="rviz2",
-            executable="rviz2",
-            arguments=["-d", str(share / "rviz" / "robodyn.rviz"), "-f", root_link(urdf)],
-            parameters=[time],
-            condition=beside["rviz2"],
-        ),
-        Node(
-            package="robodyn_ros",
-            executable="markers",
-            parameters=[*files(node="markers", named=True), description, time],
-            remappings=[states],
-            condition=beside["rviz2"],
-        ),
-        Node(
-            package="robodyn_ros",
-            executable="planner",
-            parameters=[*files(node="planner"), description, joints, time],
-            remappings=[states],
-            condition=IfCondition(LaunchConfiguration("planner")),
-            output="screen",
-        ),
-        Node(
-            package="robodyn_ros",
-            executable="viewer",
-            parameters=[*files(node="viewer", named=True), description, time],
-            remappings=[states],
-            output="screen",
-            condition=IfCondition(LaunchConfiguration("viewer")),
-        ),
+        node("controller", *own, chosen, joints, remappings=[states, ("~/commands", commands)], **screen),
+        node("robot_state_publisher", description, package="robot_state_publisher", **on["robot_state_publisher"]),
+        node("rviz2", package="rviz2", arguments=shown, remappings=[], **on["rviz"]),
+        node("markers", *files(node="markers", named=True), description, **on["rviz"]),
+        node("planner", *files(node="planner"), description, joints, **on["planner"], **screen),
+        node("viewer", *files(node="viewer", named=True), description, **on["viewer"], **screen),
     ]
-    return in_namespace(given["namespace"], nodes)
+    return launching.in_namespace(given["namespace"], nodes)

@@ -13,18 +13,9 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
-from robodyn_ros.nodes.common.launching import (
-    Argument,
-    accepted,
-    chosen_joints,
-    declared,
-    in_namespace,
-    parameter_files,
-    parameters_of,
-    read_urdf,
-)
+from robodyn_ros.nodes.common import launching
 
-ARGUMENTS: dict[str, Argument] = {
+ARGUMENTS: dict[str, launching.Argument] = {
     "use_sim_time": ("true", "time comes from /clock, which the simulator publishes", ("true", "True", "1")),
     "ros2_control": ("", "none, as the simulator takes the place of the hardware; for arm.launch.py only", ("",)),
 }
@@ -34,13 +25,8 @@ ARGUMENTS: dict[str, Argument] = {
 def generate_launch_description() -> LaunchDescription:
     """Return the description that `ros2 launch` runs."""
     arm = Path(get_package_share_directory("robodyn_ros")) / "launch" / "arm.launch.py"
-    return LaunchDescription(
-        [
-            *declared(ARGUMENTS),
-            IncludeLaunchDescription(str(arm)),  # it declares the others, which the simulator shares
-            OpaqueFunction(function=simulator),
-        ]
-    )
+    others = IncludeLaunchDescription(str(arm))  # it declares the others, which the simulator shares
+    return LaunchDescription([*launching.declared(ARGUMENTS), others, OpaqueFunction(function=simulator)])
 
 
 def simulator(context: LaunchContext) -> list[Any]:
@@ -49,28 +35,15 @@ def simulator(context: LaunchContext) -> list[Any]:
     names = ("robot", "accept", "config", "namespace", "dynamics", "joint_states", "commands", "robot_state_publisher")
     given = {name: LaunchConfiguration(name).perform(context) for name in (*names, "root", "tip")}
     published = given["robot_state_publisher"].lower() in ("true", "1")
-    urdf = read_urdf(given["robot"], share)
-    nodes = [
-        Node(
-            package="robodyn_ros",
-            executable="simulator",
-            parameters=[
-                *parameter_files(
-                    given["robot"], given["config"], share, node="simulator", namespace=given["namespace"]
-                ),
-                {
-                    "robot_description": ParameterValue(urdf, value_type=str),
-                    **accepted(given),
-                    **chosen_joints(given, urdf),
-                    **parameters_of(given, "dynamics"),
-                    "publish_robot_description": not published,
-                },
-            ],
-            remappings=[
-                ("joint_states", given["joint_states"]),
-                ("commands", given["commands"] or "controller/commands"),
-            ],
-            output="screen",
-        )
-    ]
-    return in_namespace(given["namespace"], nodes)
+    urdf = launching.read_urdf(given["robot"], share)
+    files = launching.parameter_files(given["robot"], given["config"], share, "simulator", given["namespace"])
+    own = {
+        "robot_description": ParameterValue(urdf, value_type=str),
+        **launching.accepted(given),
+        **launching.chosen_joints(given, urdf),
+        **launching.parameters_of(given, "dynamics"),
+        "publish_robot_description": not published,
+    }
+    topics = [("joint_states", given["joint_states"]), ("commands", given["commands"] or "controller/commands")]
+    how = {"parameters": [*files, own], "remappings": topics, "output": "screen"}
+    return launching.in_namespace(given["namespace"], [Node(package="robodyn_ros", executable="simulator", **how)])

@@ -71,21 +71,10 @@ def graph(context: LaunchContext) -> list[Any]:
         name, robot = given[role], robots[role]
         arm = {"namespace": name, "robot": robot, "controller": given[f"{role}_controller"]}
         own = {"role": role, **parameters_of(given, "coupling")}
+        own["robot_description"] = ParameterValue(read_urdf(robot, share), value_type=str)
+        files = parameter_files(robot, given["config"], share, "teleoperator", name)
+        topics = [("joint_states", states), ("~/received", f"/{given[other].strip('/')}/teleoperator/sent")]
+        how = {"namespace": name, "parameters": [*files, own], "remappings": topics, "output": "screen"}
         found.append(GroupAction([IncludeLaunchDescription(file, launch_arguments=arm.items())]))
-        found.append(
-            Node(
-                package="robodyn_ros",
-                executable="teleoperator",
-                namespace=name,
-                parameters=[
-                    *parameter_files(robot, given["config"], share, node="teleoperator", namespace=name),
-                    {"robot_description": ParameterValue(read_urdf(robot, share), value_type=str), **own},
-                ],
-                remappings=[
-                    ("joint_states", states),
-                    ("~/received", f"/{given[other].strip('/')}/teleoperator/sent"),
-                ],
-                output="screen",
-            )
-        )
+        found.append(Node(package="robodyn_ros", executable="teleoperator", **how))
     return found
