@@ -32,18 +32,7 @@ from robodyn_ros.control.drives import CompensationSettings, DriveCompensation
 from robodyn_ros.document.html import html
 from robodyn_ros.document.latex import markdown
 from robodyn_ros.errors import RobodynError
-from robodyn_ros.nodes.common.arm_parameters import (
-    DESCRIPTION,
-    declare_description,
-    declare_gravity,
-    declare_joints,
-    declare_locked,
-    declare_transmissions,
-    joint_order,
-    locked_position,
-    make_transmission,
-    read_description,
-)
+from robodyn_ros.nodes.common import arm_parameters
 from robodyn_ros.nodes.common.client_library import NEWEST, RELIABLE, steady_timer, wait_until_delivered
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
 from robodyn_ros.nodes.common.executor import Exit, tell
@@ -65,8 +54,8 @@ def declare_node_parameters(node: Node) -> None:
     Raises:
         ParameterException: a value given has the wrong type or is out of range.
     """
-    declare_description(node, "must be given", read_only=True)
-    declare_gravity(node, read_only=True)
+    arm_parameters.declare_description(node, "must be given", read_only=True)
+    arm_parameters.declare_gravity(node, read_only=True)
     declare(node, "report", "", "path of the report to write, .md or .html; none if empty", read_only=True)
     declare_settings(node, CommissionerSettings, read_only=True)
     declare_settings(node, CommissioningSettings, read_only=True)
@@ -88,20 +77,20 @@ class CommissionerNode(ExceptionGuard, Node):  # type: ignore[misc]
         super().__init__("commissioner")
         declare_node_parameters(self)
         parameters = NodeParameters(self)
-        whole = read_description(self, parameters[DESCRIPTION])
-        declare_joints(self, whole, "~/commands", read_only=True)
-        declare_locked(self, whole, "the middle of its range", read_only=True)
+        whole = arm_parameters.read_description(self, parameters[arm_parameters.DESCRIPTION])
+        arm_parameters.declare_joints(self, whole, "~/commands", read_only=True)
+        arm_parameters.declare_locked(self, whole, "the middle of its range", read_only=True)
         locked = LockedJoints(whole, parameters["joints"])
-        positions = [locked_position(parameters, whole, name) for name in locked.names]
+        positions = [arm_parameters.locked_position(parameters, whole, name) for name in locked.names]
         at = [mid if one is None else one for one, mid in zip(positions, locked.middle.tolist(), strict=True)]
         robot = locked.robot(at)
-        declare_transmissions(self, robot)
+        arm_parameters.declare_transmissions(self, robot)
         mention_unknown(self)
         self._settings = parameters.settings(CommissionerSettings)
         self._report: str = parameters["report"]
-        joints = joint_order(parameters, robot)
+        joints = arm_parameters.joint_order(parameters, robot)
         self._order, self._columns = JointOrder(robot.joint_names), [robot.joint_names.index(name) for name in joints]
-        self._transmission = make_transmission(parameters, robot)
+        self._transmission = arm_parameters.make_transmission(parameters, robot)
         dynamics = create_dynamics("rnea", robot, gravity=tuple(parameters["gravity"]))
         drives = DriveCompensation.of(robot, parameters.settings(CompensationSettings).drive_compensates)
         settings = parameters.settings(CommissioningSettings)

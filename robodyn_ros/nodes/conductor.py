@@ -19,6 +19,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from time import monotonic
+from typing import Any
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
@@ -156,16 +157,9 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
         after = yield from self._count()
         yield from self._set_paused(False)
         sent, accepted = (late - early for early, late in zip(before, after, strict=True))
-        RunRecord(
-            tuple(self._joints),
-            self._start,
-            **recorder.arrays(),
-            commands_sent=sent,
-            commands_taken=accepted,
-            command_gap=self._gap,
-            faults=tuple(self._problems.values()),
-            lockstep=self._waits_for_commands,
-        ).save(self._path)
+        found: dict[str, Any] = {**recorder.arrays(), "commands_sent": sent, "commands_taken": accepted}
+        found |= {"faults": tuple(self._problems.values()), "lockstep": self._waits_for_commands}
+        RunRecord(tuple(self._joints), self._start, command_gap=self._gap, **found).save(self._path)
 
     @property
     def _waits_for_commands(self) -> bool:

@@ -13,7 +13,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from robodyn_ros.errors import ConfigurationError, RobodynError, is_it
 from robodyn_ros.kinematics import Kinematics
-from robodyn_ros.nodes.common.arm_parameters import ANY, DescriptionSource, declare_description, declare_tool
+from robodyn_ros.nodes.common.arm_parameters import declare_tool, observe_description
 from robodyn_ros.nodes.common.client_library import RELIABLE, say_awaited, steady_timer
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
 from robodyn_ros.nodes.common.executor import Exit
@@ -112,7 +112,7 @@ class MarkersNode(ExceptionGuard, Node):  # type: ignore[misc]
             ParameterException: a parameter was given a value of the wrong type or out of range.
         """
         super().__init__("markers")
-        declare_description(self, read_only=True, judged=False)
+        self._description = observe_description(self, self._on_description)
         declare_tool(self)
         known = (*LAYERS, GHOST, TOOL, TARGET, *TOOL_LAYERS)
         some = f"some of {', '.join(known)}"
@@ -128,7 +128,6 @@ class MarkersNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._tool: str = parameters["tool"]
         self._picture: Picture | None = None
         self._publisher = self.create_publisher(MarkerArray, "~/markers", RELIABLE)
-        self._description = DescriptionSource(self, self._on_description, ANY)
         say_awaited(self, self._awaited)
         if self._description.known:
             self._picture = self._make_picture()

@@ -21,6 +21,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from time import monotonic
+from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped
@@ -39,13 +40,7 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.parameters import Payload
 from robodyn_ros.engine.casadi import need_casadi
 from robodyn_ros.errors import InputError, NotReadyError, RobodynError
-from robodyn_ros.nodes.common.arm_parameters import (
-    ANY,
-    DescriptionSource,
-    declare_description,
-    declare_gravity,
-    declare_tool,
-)
+from robodyn_ros.nodes.common.arm_parameters import declare_gravity, declare_tool, observe_description
 from robodyn_ros.nodes.common.client_library import LATCHED, RELIABLE, say_awaited, steady_timer
 from robodyn_ros.nodes.common.diagnostics import Diagnostics, DiagnosticsSettings, ExceptionGuard, Report
 from robodyn_ros.nodes.common.executor import Exit
@@ -108,7 +103,7 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
             ParameterException: a parameter was given a value of the wrong type or out of range.
         """
         super().__init__("planner")
-        declare_description(self, read_only=True, judged=False)
+        self._description = observe_description(self, self._on_description)
         declare_planner(self)
         mention_unknown(self)
         self._watch: Watch | None = None
@@ -122,7 +117,6 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._trajectories = self.create_publisher(JointTrajectory, "~/joint_trajectory", LATCHED)
         self._markers = self.create_publisher(MarkerArray, "~/markers", RELIABLE)
         self._controller = self.create_publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory", RELIABLE)
-        self._description = DescriptionSource(self, self._on_description, ANY)
         if self._description.known:
             self._begin()
         self.create_subscription(PoseStamped, "~/plan_to/pose", self._on_pose, RELIABLE)
@@ -356,17 +350,10 @@ def search(settings: SearchSettings, goal: Goal, start: Array) -> Plan:
 
     robot, planner = settings.dynamics.robot, settings.planner
     inside = np.clip(start, robot.lower, robot.upper)
+    begin = np.where(np.abs(inside - start) < STOP_ROUNDING, inside, start)
     limits = MotionLimits.of(robot, limit_ratio=planner.limit_ratio)
-    problem = Problem(
-        settings.dynamics,
-        np.where(np.abs(inside - start) < STOP_ROUNDING, inside, start),
-        goal,
-        settings.cost,
-        limits=limits,
-        obstacles=settings.obstacles,
-        margin=planner.margin,
-        limit_margin=LIMIT_MARGIN,
-    )
+    bounds: dict[str, Any] = {"limits": limits, "margin": planner.margin, "limit_margin": LIMIT_MARGIN}
+    problem = Problem(settings.dynamics, begin, goal, settings.cost, obstacles=settings.obstacles, **bounds)
     return plan_by(planner.method, problem, planner.time_limit)
 
 

@@ -22,7 +22,7 @@ from robodyn_ros.control.motion.point_to_point import point_to_point
 from robodyn_ros.control.motion.trajectory import Trajectory, read_trajectory
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import ConfigurationError, NotReadyError
-from robodyn_ros.nodes.common.arm_parameters import ANY, DescriptionSource, declare_description
+from robodyn_ros.nodes.common.arm_parameters import observe_description
 from robodyn_ros.nodes.common.client_library import RELIABLE
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
 from robodyn_ros.nodes.common.executor import Exit, tell
@@ -63,7 +63,7 @@ class ReplayerNode(ExceptionGuard, Node):  # type: ignore[misc]
             RobodynError: the plan cannot be read, or has no motion.
         """
         super().__init__("replayer")
-        declare_description(self, read_only=True, judged=False)
+        self._description = observe_description(self)
         declare(self, "motion", "", "path of a JointTrajectory as JSON or YAML", read_only=True)
         declare(self, "speed", 1.0, "ratio of the motion's own speed", read_only=True)
         text = "path of a plan, as `robodyn plan --out` writes it, in place of a motion"
@@ -74,7 +74,6 @@ class ReplayerNode(ExceptionGuard, Node):  # type: ignore[misc]
             raise ConfigurationError(f"speed: must be above 0 and at most 10, not {self._speed:g}")
         self._plan = Plan.load(parameters["plan"]) if parameters["plan"] else None
         self._planned = None if self._plan is None else self._plan.to_trajectory()
-        self._description = DescriptionSource(self, lambda: None, ANY)
         self._publisher = self.create_publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory", RELIABLE)
         ScriptRunner(self, end, self._script(), PATIENCE, PERIOD)
 

@@ -27,7 +27,7 @@ from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.errors import ConfigurationError, NotReadyError
-from robodyn_ros.nodes.common.arm_parameters import ANY, DescriptionSource, declare_description
+from robodyn_ros.nodes.common.arm_parameters import observe_description
 from robodyn_ros.nodes.common.client_library import EVERY_STATE, RELIABLE
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
 from robodyn_ros.nodes.common.executor import Exit, tell
@@ -65,7 +65,7 @@ class TeacherNode(ExceptionGuard, Node):  # type: ignore[misc]
             ConfigurationError: no file is given.
         """
         super().__init__("teacher")
-        declare_description(self, read_only=True, judged=False)
+        self._description = observe_description(self)
         declare(self, "record", "", "path of the .csv file to write", read_only=True)
         text = "law of the controller while the arm is guided by hand; the present law if empty"
         declare(self, "law", "hand_guiding", text, read_only=True)
@@ -73,7 +73,6 @@ class TeacherNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._path, self._law = Path(parameters["record"]), parameters["law"]
         if not parameters["record"]:
             raise ConfigurationError("record: must be the path of a file to write")
-        self._description = DescriptionSource(self, lambda: None, ANY)
         self._rows: list[tuple[float, Array]] = []
         self._order: JointOrder | None = None
         self._told = self._signalled = False

@@ -41,7 +41,7 @@ from robodyn_ros.control.motion.teleoperation import (
 )
 from robodyn_ros.dynamics.task_space import DIRECTIONS
 from robodyn_ros.errors import ConfigurationError, InputError, RobodynError
-from robodyn_ros.nodes.common.arm_parameters import ANY, DescriptionSource, declare_description, declare_tool
+from robodyn_ros.nodes.common.arm_parameters import declare_tool, observe_description
 from robodyn_ros.nodes.common.client_library import NEWEST, RELIABLE, on_topic, say_awaited
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
 from robodyn_ros.nodes.common.executor import Exit
@@ -85,7 +85,6 @@ def declare_parameters(node: Node) -> None:
     Raises:
         ParameterException: a value given has the wrong type or is out of range.
     """
-    declare_description(node, read_only=True, judged=False)
     declare_tool(node)
     described = "names of the other end's joints, in the order of this arm's; the same if empty"
     declare(node, "other_joints", [""], described, read_only=True)
@@ -106,6 +105,7 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
             ParameterException: a parameter was given a value of the wrong type or out of range.
         """
         super().__init__("teleoperator")
+        self._description = observe_description(self, self._on_description)
         declare_parameters(self)
         parameters = NodeParameters(self)
         mention_unknown(self)
@@ -123,7 +123,6 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._heard = -math.inf  # when the controller last named its joints [s]
         self._sent = self.create_publisher(JointState, "~/sent", NEWEST)
         self._references = self.create_publisher(JointState, f"{CONTROLLER}/reference", RELIABLE)
-        self._description = DescriptionSource(self, self._on_description, ANY)
         say_awaited(self, self._awaited)
         self._begin()
 

@@ -61,12 +61,10 @@ def declare_joints(node: Node, robot: Robot, topic: str, read_only: bool = False
 def declare_locked(node: Node, robot: Robot, otherwise: str, read_only: bool = False) -> None:
     """Declare the position of each locked joint; ``otherwise`` is the one if none is given, in words."""
     for joint in robot.joints:
-        text = (
-            f"position at which joint {joint.name} is locked if joints leaves it out [{joint.position_unit}]; "
-            f"{NOT_GIVEN:g} means {otherwise}"
-        )
-        name = f"locked_joints.{joint.name}"
-        declare(node, name, NOT_GIVEN, text, bounds=(-NOT_GIVEN, NOT_GIVEN), read_only=read_only)
+        text = f"position at which joint {joint.name} is locked if joints leaves it out [{joint.position_unit}]; "
+        text += f"{NOT_GIVEN:g} means {otherwise}"
+        name, bounds = f"locked_joints.{joint.name}", (-NOT_GIVEN, NOT_GIVEN)
+        declare(node, name, NOT_GIVEN, text, bounds=bounds, read_only=read_only)
 
 
 def locked_position(parameters: NodeParameters, whole: Robot, name: str) -> float | None:
@@ -103,30 +101,35 @@ def joint_order(parameters: NodeParameters, robot: Robot) -> tuple[str, ...]:
 
 def make_transmission(parameters: NodeParameters, robot: Robot) -> Transmission:
     """The transmission between the joints and their motors."""
-    return Transmission(
-        [parameters.settings(TransmissionSettings, f"transmission.{name}.") for name in robot.joint_names]
-    )
+    prefixes = [f"transmission.{name}." for name in robot.joint_names]
+    return Transmission([parameters.settings(TransmissionSettings, prefix) for prefix in prefixes])
 
 
-def declare_description(
-    node: Node,
-    if_empty: str = "the topic of this name is used if empty",
-    read_only: bool = False,
-    *,
-    judged: bool = True,
-) -> None:
+FROM_TOPIC = "the topic of this name is used if empty"
+"""The case that the parameter is empty, in its description."""
+
+
+def declare_description(node: Node, if_empty: str = FROM_TOPIC, read_only: bool = False) -> None:
     """Declare the parameter, and those of its settings; its description ends with the case that it is empty.
 
     Args:
         node: the node.
         if_empty: the description of that case.
         read_only: True if they are fixed when the node starts.
-        judged: False for a node whose settings are ``ANY``.
     """
+    _declare_urdf(node, if_empty, read_only)
+    declare_settings(node, DescriptionSettings, read_only=read_only)
+
+
+def _declare_urdf(node: Node, if_empty: str, read_only: bool) -> None:
     text = "the arm's URDF: its XML, or the path of a file (.urdf, or .xacro with arguments behind it, name:=value)"
     declare(node, DESCRIPTION, "", f"{text}; {if_empty}", read_only=read_only)
-    if judged:
-        declare_settings(node, DescriptionSettings, read_only=read_only)
+
+
+def observe_description(node: Node, on_arrival: Callable[[], None] = lambda: None) -> DescriptionSource:
+    """The description for a node beside the controller, whose parameter is declared; its settings are ``ANY``."""
+    _declare_urdf(node, FROM_TOPIC, read_only=True)
+    return DescriptionSource(node, on_arrival, ANY)
 
 
 def absence(node: Node) -> str:

@@ -294,13 +294,23 @@ def serve(node: Node, kind: type[Any], name: str, action: Callable[[Any], str]) 
     """
 
     def respond(request: Any, response: Any) -> Any:
-        try:
-            response.success, response.message = True, action(request)
-        except RobodynError as problem:
-            response.success, response.message = False, str(problem)
+        response.success, response.message = True, action(request)
         return response
 
-    node.create_service(kind, name, respond)
+    node.create_service(kind, name, _refusing(respond))
+
+
+def _refusing(respond: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """A callback of a service whose response has the message of a RobodynError."""
+
+    def respond_or_refuse(request: Any, response: Any) -> Any:
+        try:
+            return respond(request, response)
+        except RobodynError as problem:
+            response.success, response.message = False, str(problem)
+            return response
+
+    return respond_or_refuse
 
 
 def serve_later(node: Any, name: str, begin: Callable[[], Future]) -> None:
@@ -313,15 +323,7 @@ def serve_later(node: Any, name: str, begin: Callable[[], Future]) -> None:
         name: of the service.
         begin: begins the request, or raises RobodynError; the future is of the success, and a sentence about it.
     """
-
-    def respond(request: Any, response: Any) -> Any:
-        try:
-            return begin()
-        except RobodynError as problem:
-            response.success, response.message = False, str(problem)
-            return response
-
-    service = node.create_service(Trigger, name, respond)
+    service = node.create_service(Trigger, name, _refusing(lambda request, response: begin()))
     own = proxy(service)  # a service that refers to itself would live until Python's collector comes
     send = type(service).send_response
 

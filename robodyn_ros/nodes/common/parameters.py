@@ -198,15 +198,9 @@ def declare_settings(node: Node, settings: Any, prefix: str = "", of: str = "", 
 def declare_spec(node: Node, spec: ParameterSpec, read_only: bool = False) -> None:
     """Declare a parameter with the library's description."""
     default = Parameter.Type.DOUBLE if spec.default is None else spec.default
-    declare(
-        node,
-        spec.name,
-        default,
-        spec.description,
-        constraints=spec.constraints,
-        bounds=None if isinstance(default, list) else spec.bounds,  # ROS 2 has no ranges of arrays
-        read_only=read_only,
-    )
+    bounds = None if isinstance(default, list) else spec.bounds  # ROS 2 has no ranges of arrays
+    how: dict[str, Any] = {"constraints": spec.constraints, "bounds": bounds, "read_only": read_only}
+    declare(node, spec.name, default, spec.description, **how)
 
 
 def _checked(changes: list[Parameter], items: dict[str, Field[Any]]) -> SetParametersResult:
@@ -233,9 +227,8 @@ def mention_unknown(node: Node) -> None:
     declared = list(node.list_parameters([], 0).names)
     said = [f"{name!r}{is_it(name, declared)}" for name in unknown_parameters(node)]
     if said:
-        node.get_logger().warning(
-            f"given, but without effect, because this node has no such parameter: {', '.join(said)}"
-        )
+        text = f"given, but without effect, because this node has no such parameter: {', '.join(said)}"
+        node.get_logger().warning(text)
 
 
 class NodeParameters:

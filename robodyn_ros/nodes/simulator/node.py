@@ -29,14 +29,7 @@ from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
 from robodyn_ros.errors import NotReadyError
-from robodyn_ros.nodes.common.arm_parameters import (
-    DESCRIPTION,
-    declare_description,
-    declare_joints,
-    declare_model,
-    joint_order,
-    read_description,
-)
+from robodyn_ros.nodes.common import arm_parameters
 from robodyn_ros.nodes.common.client_library import LATCHED
 from robodyn_ros.nodes.common.diagnostics import Diagnostics, DiagnosticsSettings, ExceptionGuard, Report
 from robodyn_ros.nodes.common.executor import Exit
@@ -93,7 +86,7 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         super().__init__("simulator")
         declare_node_parameters(self)
         parameters = NodeParameters(self)
-        whole = read_description(self, parameters[DESCRIPTION])
+        whole = arm_parameters.read_description(self, parameters[arm_parameters.DESCRIPTION])
         declare_choice_of_joints(self, whole)
         locked = LockedJoints(whole, parameters["joints"])
         start = np.array([parameters[f"initial_position.{name}"] for name in locked.names])
@@ -109,12 +102,13 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._held = HeldJoints(self, locked, start)
         self._output = SimulatorOutput(self, robot.joint_names, self._held, self._step)
         if parameters["publish_robot_description"]:
-            self._descriptions = self.create_publisher(String, DESCRIPTION, LATCHED)
+            self._descriptions = self.create_publisher(String, arm_parameters.DESCRIPTION, LATCHED)
             self._descriptions.publish(String(data=whole.urdf))
         given = self, self._beat * self._step, pace.real_time_factor, self._next_beat
         self._lockstep = Lockstep(*given, self._repeat_state) if settings.lockstep else None
         self._time: Lockstep | RealTime = self._lockstep or RealTime(*given)
-        self._commands = CommandInput(self, self._hardware, joint_order(parameters, robot), self._lockstep)
+        order = arm_parameters.joint_order(parameters, robot)
+        self._commands = CommandInput(self, self._hardware, order, self._lockstep)
         outside = self._hardware.plant.outside
         outside.prepare()  # so that time does not pass while the first push waits for a compiler
         self._wrenches = WrenchInput(self, outside, tip(robot), WRENCH_TIMEOUT)
@@ -265,8 +259,8 @@ def declare_node_parameters(node: Node) -> None:
     Raises:
         ParameterException: a value given has the wrong type or is out of range.
     """
-    declare_description(node, "must be given", read_only=True)
-    declare_model(node, read_only=True)
+    arm_parameters.declare_description(node, "must be given", read_only=True)
+    arm_parameters.declare_model(node, read_only=True)
     for group in arm_groups():
         declare_settings(node, group.defaults, group.prefix, read_only=True)
     # Of the arm's mismatch, only the payload may change while it moves: it is declared anew.
@@ -286,7 +280,7 @@ def declare_choice_of_joints(node: Node, whole: Robot) -> None:
     Raises:
         ParameterException: a value given has the wrong type or is out of range.
     """
-    declare_joints(node, whole, "commands", read_only=True)
+    arm_parameters.declare_joints(node, whole, "commands", read_only=True)
     greatest = np.finfo(float).max
     for joint, (name, default) in zip(whole.joints, initial_positions(whole).items(), strict=True):
         bounds = max(joint.lower, -greatest), min(joint.upper, greatest)

@@ -347,11 +347,8 @@ class ArmRequests:
 
     def _on_log(self, message: Log) -> None:
         """Show the controller's log about a motion: a refused trajectory has no other answer."""
-        if (
-            message.name == self._logger
-            and message.level >= LoggingSeverity.WARN
-            and monotonic() - self._asked < ANSWER_TIME
-        ):
+        is_recent = monotonic() - self._asked < ANSWER_TIME
+        if message.name == self._logger and message.level >= LoggingSeverity.WARN and is_recent:
             self.answer = f" — {CONTROLLER}: {message.msg}"
 
     def _on_parameters(self, message: ParameterEvent) -> None:

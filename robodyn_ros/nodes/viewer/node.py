@@ -28,13 +28,7 @@ from robodyn_ros.checks import finite_array
 from robodyn_ros.control.limits import check_position_limits
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import RobodynError
-from robodyn_ros.nodes.common.arm_parameters import (
-    ANY,
-    DESCRIPTION,
-    DescriptionSource,
-    declare_description,
-    declare_tool,
-)
+from robodyn_ros.nodes.common.arm_parameters import DESCRIPTION, declare_tool, observe_description
 from robodyn_ros.nodes.common.client_library import NEWEST, RELIABLE, say_awaited, steady_timer
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
 from robodyn_ros.nodes.common.executor import Exit
@@ -123,26 +117,17 @@ class View:
         watch: the state of the arm.
     """
 
-    def __init__(
-        self,
-        node: Node,
-        robot: Robot,
-        browser: Browser,
-        settings: ViewerSettings,
-        simulated: bool,
-        posed: bool,
-        poses: Mapping[str, Array],
-    ) -> None:
+    def __init__(self, node: Node, robot: Robot, browser: Browser, speed: float, poses: Mapping[str, Array]) -> None:
         """
         Args:
-            node: its topics and services are used.
+            node: its topics, services and parameters are used.
             robot: the arm.
             browser: the picture.
-            settings: of the node.
-            simulated: True if there is a simulator.
-            posed: True if the viewer poses the arm by itself.
+            speed: of a slider's motion, as ratio of the velocity limit.
             poses: name → positions (n,) that the panel offers.
         """
+        parameters = NodeParameters(node)
+        simulated, posed = parameters["use_sim_time"], parameters["posed"]
         self.browser = browser
         self._robot = robot
         self.watch = Watch(node, robot, robot.home)
@@ -157,7 +142,7 @@ class View:
         for term in TERMS:
             listen = partial(self._on_term, term, JointOrder(robot.joint_names))
             node.create_subscription(JointState, f"{CONTROLLER}/efforts/{term}", listen, NEWEST)
-        self._arm = ArmRequests(node, self.watch, settings.speed)
+        self._arm = ArmRequests(node, self.watch, speed)
         push = self._push.allow if self._push else None
         requests = self._arm.for_panel(simulated, posed, push, browser.send_picture)
         choices = {} if posed else {"controller": available("controllers"), "dynamics": available("dynamics")}
@@ -215,7 +200,7 @@ class ViewerNode(ExceptionGuard, Node):  # type: ignore[misc]
             ParameterException: a parameter was given a value of the wrong type or out of range.
         """
         super().__init__("viewer")
-        declare_description(self, read_only=True, judged=False)
+        self._description = observe_description(self, self._on_description)
         declare_settings(self, ViewerSettings, read_only=True)
         declare(self, "host", "127.0.0.1", "address to listen at; 0.0.0.0 lets other machines in", read_only=True)
         declare(self, "port", 0, f"port to listen at; the first free one from {PORT} on if 0", read_only=True)
@@ -229,7 +214,6 @@ class ViewerNode(ExceptionGuard, Node):  # type: ignore[misc]
             declare(self, f"{POSES}{name}", Parameter.Type.DOUBLE_ARRAY, text, read_only=True)
         mention_unknown(self)
         self._settings = NodeParameters(self).settings(ViewerSettings)
-        self._description = DescriptionSource(self, self._on_description, ANY)
         say_awaited(self, lambda: self._description.awaited if self._view is None else self._view.watch.awaited)
         if self._description.known:
             self._view = self._make_view()
@@ -263,8 +247,7 @@ class ViewerNode(ExceptionGuard, Node):  # type: ignore[misc]
             self.get_logger().warning(EXPOSED)
         self.get_logger().info(f"{robot.name}: {robot.n} joints, shown at port {browser.server.get_port()}")
         print(browser.url, flush=True)  # and not in the log, which others may read
-        simulated, posed = parameters["use_sim_time"], parameters["posed"]
-        view = View(self, robot, browser, self._settings, simulated, posed, poses)
+        view = View(self, robot, browser, self._settings.speed, poses)
         steady_timer(self, 1.0 / RATE, view.draw)
         steady_timer(self, 1.0 / PLOT_RATE, view.plot)
         return view
