@@ -129,11 +129,8 @@ def _gains(numbers: Sequence[float], *others: Sequence[float]) -> str:
 
 
 def _print(comparison: LawComparison) -> None:
-    about: dict[str, Any] = {
-        "robot": comparison.robot.name,
-        "joints": comparison.robot.joint_names,
-        "arm": comparison.arm,
-    }
+    robot = comparison.robot
+    about: dict[str, Any] = {"robot": robot.name, "joints": robot.joint_names, "arm": comparison.arm}
     for motion, runs in zip(comparison.motions, comparison.runs, strict=True):
         about[motion.name] = {name: run.figures(motion) for name, run in runs.items()}
     found = {name: getattr(comparison, name)() for name in ("scores", "settling", "verdict")}

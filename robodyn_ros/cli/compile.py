@@ -138,9 +138,8 @@ def run(args: Namespace) -> ExitCode:
     chosen = set(split_names(args.of)) & {"all", STEP, TOOL, CONTACT}
     only_with(args, chosen & {"all", STEP}, f"with --of {STEP}", "controller")
     only_with(args, chosen - {STEP}, f"with --of {TOOL} or {CONTACT}", "tool")
-    jobs = find_jobs(
-        robot, plugins, args.of, args.batch, tools, names(args.controller, "--controller", available("controllers"))
-    )
+    laws = names(args.controller, "--controller", available("controllers"))
+    jobs = find_jobs(robot, plugins, args.of, args.batch, tools, laws)
     try:
         compiled = list(_compile(jobs))
     except OSError as cause:
@@ -203,13 +202,10 @@ def _compile(jobs: list[Job]) -> Iterator[CompiledEntry]:
 
 
 def _show(compiled: list[CompiledEntry], folder: Path) -> None:
-    rows = [
-        (
-            *(item.dynamics or "", item.function, f"{item.size / 1024:.0f}", f"{item.seconds:.2f}"),
-            "was there" if item.cached else "compiled",
-        )
-        for item in compiled
-    ]
+    rows = []
+    for item in compiled:
+        numbers = f"{item.size / 1024:.0f}", f"{item.seconds:.2f}"
+        rows.append((item.dynamics or "", item.function, *numbers, "was there" if item.cached else "compiled"))
     out = console()
     out.print(simple_table(("Dynamics", "Function", "KiB", "s", ""), rows, left=(0, 1, 4)))
     out.print("For robots with the same processor, without compiler or CasADi, copy the folder")

@@ -113,6 +113,11 @@ def console(stderr: bool = False) -> Console:
     return made
 
 
+def warn(text: str) -> None:
+    """Print a warning to stderr."""
+    console(stderr=True).print(f"warning: {text}", soft_wrap=True)
+
+
 def simple_table(
     headings: Sequence[str], rows: Iterable[Sequence[str | Text]], left: Collection[int] = (0,), **how: Any
 ) -> Table:

@@ -115,28 +115,14 @@ def _parameters(robot: Robot, proposed: ProposedThresholds, args: Namespace) -> 
 
 
 def _show(robot: Robot, proposed: ProposedThresholds, args: Namespace) -> None:
-    names = [(j.name, j.effort_unit) for j in robot.joints] + [
-        ("force at the link", "N"),
-        ("torque at the link", "N·m"),
-    ]
-    columns = (
-        np.concatenate(pair)
-        for pair in (
-            (proposed.seen, proposed.seen_wrench),
-            (proposed.touch, proposed.touch_wrench),
-            (proposed.collision, proposed.collision_wrench),
-        )
-    )
-    rows = [
-        (name, *(f"{value:.3g}" for value in values), unit)
-        for (name, unit), *values in zip(names, *columns, strict=True)
-    ]
+    names = [*((joint.name, joint.effort_unit) for joint in robot.joints)]
+    names += [("force at the link", "N"), ("torque at the link", "N·m")]
+    found = proposed._asdict()
+    columns = (np.append(found[kind], found[f"{kind}_wrench"]).tolist() for kind in ("seen", "touch", "collision"))
+    rows = [(name, *(f"{v:.3g}" for v in values), unit) for (name, unit), *values in zip(names, *columns, strict=True)]
     out = console()
     out.print(simple_table(("From outside", "Seen", "Touch", "Collision", ""), rows, left=(0, 4)))
-    out.print(
-        f"{proposed.seconds:.3g} s of motion. The probability of a false alarm in {args.hours:g} h of such motions is "
-        f"{100.0 * args.chance:g} %.",
-        soft_wrap=True,
-    )
+    text = f"{proposed.seconds:.3g} s of motion. The probability of a false alarm in {args.hours:g} h of such motions "
+    out.print(f"{text}is {100.0 * args.chance:g} %.", soft_wrap=True)
     if args.out is not None:
         out.print(f"{args.out}: parameters of the controller", soft_wrap=True)

@@ -39,13 +39,24 @@ from rich.text import Text
 
 from robodyn_ros import create_dynamics
 from robodyn_ros.cli.arm import add_arm, locked_joints, read_arm, whole_arm
-from robodyn_ros.cli.console import TASK, check_file, console, picked, print_json, simple_table, tracked, write_file
+from robodyn_ros.cli.console import (
+    TASK,
+    check_file,
+    console,
+    picked,
+    print_json,
+    simple_table,
+    tracked,
+    warn,
+    write_file,
+)
 from robodyn_ros.cli.verb import ExitCode, add_gravity, add_option, add_settings, names, only_with
 from robodyn_ros.document.html import html
 from robodyn_ros.errors import InputError, need
 from robodyn_ros.identification import Identification, IdentificationSettings, identify, report
 from robodyn_ros.identification.estimation.identify import with_parameters
 from robodyn_ros.identification.estimation.payload import PayloadEstimate, estimate_payload
+from robodyn_ros.identification.estimation.result import Prediction
 from robodyn_ros.identification.preparation import PreparedSamples, prepare
 from robodyn_ros.identification.recording import RecordingSource, read_recording
 from robodyn_ros.identification.recording.recording import TIMES, RecordedTrack
@@ -197,7 +208,7 @@ def _warn_if_still(path: str, positions: RecordedTrack) -> None:
     if end < 0.5 * float(t[-1] - t[0]):
         text = f"{path}: the arm rests from t = {end:.3g} s of {t[-1] - t[0]:.3g} s on, as if its controller had "
         text += "stopped there; the log of the controller, or the first line of `robodyn simulate`, has the reason"
-        console(stderr=True).print(f"warning: {text}", soft_wrap=True)
+        warn(text)
 
 
 def _warn_if_moved(path: str, joint: Joint, source: RecordingSource) -> None:
@@ -209,8 +220,7 @@ def _warn_if_moved(path: str, joint: Joint, source: RecordingSource) -> None:
     moved = float(np.ptp(np.unwrap(positions, axis=0)))  # an encoder may jump from π to -π
     if moved > STILL * min(joint.upper - joint.lower, 1.0):
         text = f"{path}: joint {joint.name} moves by {moved:.3g} {joint.position_unit}, but the model has it locked; "
-        text += "add it to --joints, or use a motion in which it rests"
-        console(stderr=True).print(f"warning: {text}", soft_wrap=True)
+        warn(f"{text}add it to --joints, or use a motion in which it rests")
 
 
 @contextmanager
@@ -240,10 +250,8 @@ def show_arm(
             out.print(simple_table(heading, rows))
         else:
             out.print(f"{heading[0]}: nothing")
-    rows = [
-        (one.name, f"{one.default:g} {one.unit}", f"{one.value:.2g} {one.unit}", one.joint)
-        for one in report.stated_uncertainty(result, used)
-    ]
+    stated = report.stated_uncertainty(result, used)
+    rows = [(one.name, f"{one.default:g} {one.unit}", f"{one.value:.2g} {one.unit}", one.joint) for one in stated]
     out.print(simple_table(("For the controller", "Default", "Here", "Joint"), rows))
     wanted = report.sought(result)
     text = f"{sum(one.identified for one in wanted)} of {len(wanted)} parameters are identified; this motion excites "
@@ -267,32 +275,22 @@ def print_arm(
         unused: the recordings that were predicted.
         args: of the verb.
     """
-    robot, base = result.robot, ("name", "nominal", "value", "standard_error")
-    combinations = zip(result.base.text(), result.base_nominal, result.base_values, result.base_errors, strict=True)
-    print_json(
-        {
-            "robot": robot.name,
-            "joints": robot.joint_names,
-            "improved": report.improved(result),
-            "verdict": report.verdict(result),
-            "uncertainty": {one.name: one.value for one in report.stated_uncertainty(result, used)},
-            "recordings": [_recording(one) for one in used],
-            "validated_on": [_recording(one) for one in unused],
-            "errors": {
-                name: found
-                and {
-                    joint: {"rms": rms, "relative": relative}
-                    for joint, rms, relative in zip(robot.joint_names, found.rms, found.relative, strict=True)
-                }
-                for name, found in result.predictions.items()
-            },
-            "noise": _by_joint(robot, result.noise),
-            "combinations": [dict(zip(base, row, strict=True)) for row in combinations],
-            "parameters": [asdict(one) for one in result.parameters],
-        }
-        | picked(result, "rank", "condition")
-        | picked(args, "out", "report")
-    )
+    robot, names = result.robot, ("name", "nominal", "value", "standard_error")
+    whole: dict[str, Any] = {"robot": robot.name, "joints": robot.joint_names}
+    whole |= {"improved": report.improved(result), "verdict": report.verdict(result)}
+    whole["uncertainty"] = {one.name: one.value for one in report.stated_uncertainty(result, used)}
+    whole |= {"recordings": list(map(_recording, used)), "validated_on": list(map(_recording, unused))}
+    whole["errors"] = {name: found and _errors(robot, found) for name, found in result.predictions.items()}
+    whole["noise"] = _by_joint(robot, result.noise)
+    rows = zip(result.base.text(), result.base_nominal, result.base_values, result.base_errors, strict=True)
+    whole["combinations"] = [dict(zip(names, row, strict=True)) for row in rows]
+    whole["parameters"] = [asdict(one) for one in result.parameters]
+    print_json(whole | picked(result, "rank", "condition") | picked(args, "out", "report"))
+
+
+def _errors(robot: Robot, found: Prediction) -> dict[str, dict[str, float]]:
+    rows = zip(robot.joint_names, found.rms, found.relative, strict=True)
+    return {joint: {"rms": rms, "relative": relative} for joint, rms, relative in rows}
 
 
 def show_payload(found: PayloadEstimate, robot: Robot, used: Sequence[PreparedSamples]) -> None:

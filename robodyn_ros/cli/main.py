@@ -28,27 +28,11 @@ except KeyboardInterrupt:
     sys.exit(130)
 
 VERBS = (
-    "demo",
-    "simulate",
-    "plan",
-    "view",
-    "workspace",
-    "check",
-    "commission",
-    "excite",
-    "identify",
-    "teach",
-    "contact",
-    "compare",
-    "sweep",
-    "tune",
-    "compile",
-    "export",
-    "derive",
-    "validate",
-    "bench",
-    "plugins",
-    "completion",
+    *("demo", "simulate", "plan", "view", "workspace"),  # an arm on this machine
+    *("check", "commission", "excite", "identify", "teach", "contact"),  # a real arm, and its model
+    *("compare", "sweep", "tune"),  # control laws
+    *("compile", "export", "derive", "validate", "bench"),  # the equations as code
+    *("plugins", "completion"),
 )
 """The modules of this folder that are verbs, in the order of the help."""
 

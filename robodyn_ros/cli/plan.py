@@ -25,6 +25,7 @@ from __future__ import annotations
 import subprocess
 import time
 from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
 from functools import partial
 from math import isnan
 from pathlib import Path
@@ -108,14 +109,10 @@ def run(args: Namespace) -> ExitCode:
     problem = make_problem(args)
     plan = _solve(args, problem)
     _report(args, problem, plan)
-    if args.out is not None:
-        make_file("--out", args.out, plan.save)
-        _tell_written(args, args.out)
+    _write(args, "out", plan.save)
     if not plan.solved:
         return ExitCode.NO
-    if args.plot is not None:
-        make_file("--plot", args.plot, partial(plot_plan, plan, problem))
-        _tell_written(args, args.plot)
+    _write(args, "plot", partial(plot_plan, plan, problem))
     if args.send:
         send(plan, namespace)
     if args.view is not None:
@@ -123,9 +120,13 @@ def run(args: Namespace) -> ExitCode:
     return ExitCode.YES
 
 
-def _tell_written(args: Namespace, path: Path) -> None:
-    if not args.json:
-        console().print(f"Written: {path}", soft_wrap=True)
+def _write(args: Namespace, name: str, write: Callable[[Path], object]) -> None:
+    """Write the file of an option, if it is wanted."""
+    path = getattr(args, name)
+    if path is not None:
+        make_file(f"--{name}", path, write)
+        if not args.json:
+            console().print(f"Written: {path}", soft_wrap=True)
 
 
 def _check_outputs(args: Namespace) -> None:
@@ -154,6 +155,7 @@ def make_problem(args: Namespace) -> Problem:
     dynamics = create_dynamics(
         "rnea", robot, payload=payload, gravity=args.gravity, viscous=robot.damping, coulomb=robot.friction
     )
+    cost = args.cost or ("time" if args.method == "time-scaling" else SMOOTH)
     start = robot.home if args.start is None else parse_pose(args.start, robot, robot.home, "--from")
     stops = [start]
     for text in args.via:
@@ -162,9 +164,7 @@ def make_problem(args: Namespace) -> Problem:
         dynamics,
         start,
         _goal(args, robot, link, stops[-1]),
-        read_cost(
-            args.cost or ("time" if args.method == "time-scaling" else SMOOTH), robot.effort_limit, robot.velocity_limit
-        ),
+        read_cost(cost, robot.effort_limit, robot.velocity_limit),
         args.duration,
         MotionLimits.of(robot, **picked(args, "limit_ratio", "acceleration", "jerk")),
         via=tuple(JointGoal(stop, None) for stop in stops[1:]),

@@ -37,12 +37,7 @@ from robodyn_ros.errors import ConfigurationError, NotReadyError, RobodynError
 DOMAINS = range(1, 101)
 """Domains whose ports (7400 + 250 domain, and a few more) stay below the ephemeral ports of Linux (from 32768)."""
 
-DISCOVERY_VARIABLES = (
-    "ROS_STATIC_PEERS",
-    "ROS_DISCOVERY_SERVER",
-    "ROS_LOCALHOST_ONLY",
-    "ROS_AUTOMATIC_DISCOVERY_RANGE",
-)
+DISCOVERY = ("ROS_STATIC_PEERS", "ROS_DISCOVERY_SERVER", "ROS_LOCALHOST_ONLY", "ROS_AUTOMATIC_DISCOVERY_RANGE")
 """Environment variables that would connect other graphs, or contradict the ones that are set here."""
 
 GRACE = 2.0
@@ -73,7 +68,7 @@ def isolated() -> Iterator[dict[str, str]]:
                 held.bind(f"\0robodyn_ros/domain/{domain}")
             except OSError:  # another graph's
                 continue
-            kept = {name: value for name, value in os.environ.items() if name not in DISCOVERY_VARIABLES}
+            kept = {name: value for name, value in os.environ.items() if name not in DISCOVERY}
             yield kept | {"ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
             return
     raise ConfigurationError(f"every ROS 2 domain from {DOMAINS[0]} to {DOMAINS[-1]} is in use on this machine")

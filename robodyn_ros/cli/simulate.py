@@ -32,7 +32,16 @@ from typing import Any
 from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
 from robodyn_ros.cli.arm import POSES, TOUR, TOUR_JOINTS, add_arm, read_arm, requested_trajectory
-from robodyn_ros.cli.console import check_file, check_outputs, console, make_file, print_json, simple_table, tracked
+from robodyn_ros.cli.console import (
+    check_file,
+    check_outputs,
+    console,
+    make_file,
+    print_json,
+    simple_table,
+    tracked,
+    warn,
+)
 from robodyn_ros.cli.processes import signals_deferred
 from robodyn_ros.cli.verb import ExitCode, add_option, add_simulated, check_used, gather_simulated, only_with
 from robodyn_ros.control.loop import ControlLoop
@@ -161,8 +170,7 @@ def _start(loop: ControlLoop, hardware: Hardware, trajectory: Trajectory | None)
         return
     goal = loop.follow(trajectory, 0.0)
     if goal.overload:
-        text = f"warning: {goal.overload}"
-        console(stderr=True).print(text, soft_wrap=True)
+        warn(goal.overload)
 
 
 def _run_trial(hardware: Hardware, loop: ControlLoop | None, duration: float) -> Trial:
@@ -180,20 +188,12 @@ def _run_trial(hardware: Hardware, loop: ControlLoop | None, duration: float) ->
 
 def _figures(trial: Trial, robot: Robot) -> dict[str, Any]:
     """The figures of a trial; an error is NaN without a reference, and an effort limit infinite where there is none."""
-    found = figures(trial)
+    found, joints = figures(trial), []
     columns = (found[name].tolist() for name in ("rms_error", "peak_error", "peak_effort"))
-    joints = [
-        {
-            "joint": joint.name,
-            "unit": joint.position_unit,
-            "error_rms": rms,
-            "error_greatest": peak,
-            "effort_unit": joint.effort_unit,
-            "effort_greatest": effort,
-            "effort_limit": limit,
-        }
-        for joint, rms, peak, effort, limit in zip(robot.joints, *columns, trial.effort_limit.tolist(), strict=True)
-    ]
+    for joint, rms, peak, effort, limit in zip(robot.joints, *columns, trial.effort_limit.tolist(), strict=True):
+        errors = {"unit": joint.position_unit, "error_rms": rms, "error_greatest": peak}
+        efforts = {"effort_unit": joint.effort_unit, "effort_greatest": effort, "effort_limit": limit}
+        joints.append({"joint": joint.name, **errors, **efforts})
     return {
         "simulated": float(trial.truth.t[-1]),  # [s]
         "states": len(trial.states.t),  # that the control received

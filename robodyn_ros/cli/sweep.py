@@ -231,21 +231,14 @@ def as_json(summaries: list[Summary]) -> dict[str, Any]:
     Args:
         summaries: one for each controller.
     """
-    return {
-        "controllers": {
-            each.controller: picked(each, "cases", "met", "probability", "stopped", "failed", "compiled")
-            | {
-                "between": [each.low, each.high],
-                "bounds": [
-                    bound._asdict() | {"quantiles": dict(zip(map(str, QUANTILES), bound.quantiles, strict=True))}
-                    for bound in each.bounds
-                ],
-                "worst": [{"case": number, "margin": margin, "failed": why} for number, margin, why in each.worst],
-                "sensitivities": {
-                    output: {name: found._asdict() for name, found in of_inputs.items()}
-                    for output, of_inputs in each.sensitivities.items()
-                },
-            }
-            for each in summaries
-        }
-    }
+    controllers = {}
+    for each in summaries:
+        quantiles = [dict(zip(map(str, QUANTILES), bound.quantiles, strict=True)) for bound in each.bounds]
+        bounds = [bound._asdict() | {"quantiles": own} for bound, own in zip(each.bounds, quantiles, strict=True)]
+        worst = [{"case": number, "margin": margin, "failed": why} for number, margin, why in each.worst]
+        outputs = each.sensitivities.items()
+        shares = {output: {name: found._asdict() for name, found in inputs.items()} for output, inputs in outputs}
+        figures = picked(each, "cases", "met", "probability", "stopped", "failed", "compiled")
+        figures |= {"between": [each.low, each.high], "bounds": bounds, "worst": worst, "sensitivities": shares}
+        controllers[each.controller] = figures
+    return {"controllers": controllers}

@@ -22,7 +22,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from robodyn_ros.checks import check_choice
-from robodyn_ros.cli.console import console
+from robodyn_ros.cli.console import warn
 from robodyn_ros.control.loop_settings import loop_default_values
 from robodyn_ros.control.parameter_file import (
     FileParameters,
@@ -416,8 +416,7 @@ def _warn_unused(unused: Sequence[str], choices: Sequence[str], files: Mapping[s
     meant = {name: whole.get(misspelt(name, whole), "") for name in unused}
     hints = {name: f" (is it {choice!r}?)" if choice else "" for name, choice in meant.items()}
     named = ", ".join(f"{files.get(name, '')} {name!r}{hints[name]}".strip() for name in unused)
-    text = f"warning: not used here, either misspelt or for another node: {named}"
-    console(stderr=True).print(text, soft_wrap=True)
+    warn(f"not used here, either misspelt or for another node: {named}")
 
 
 def _told(text: str, name: str, choices: Sequence[str]) -> str:

@@ -28,7 +28,7 @@ from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any
 
 from robodyn_ros.cli.arm import OWN_GAINS, POSES, add_arm, arm_of, arm_settings, arm_source, chooses_joints
 from robodyn_ros.cli.console import console
@@ -67,16 +67,15 @@ def run(args: Namespace) -> ExitCode:
     of_arm = ("joints", "locked", "root", "tip", "params", "given", "controller", "dynamics", "accept")
     only_with(args, not args.attach, "without --attach, which shows an arm with its parameters,", *of_arm)
     namespace = namespace_of(args, args.attach, "with --attach")
-    arm = None if args.attach else _arm(args)
+    shown, start = ({}, None) if args.attach else _arm(args)
     check_free(args.host, args.port)
     with (
         TemporaryDirectory(prefix="robodyn-") as folder,
         nullcontext(os.environ) if args.attach else isolated() as env,
         ProcessGroup(env, Path(folder)) as group,
     ):
-        if arm and arm.start:
-            arm.start(group)
-        shown = {} if arm is None else arm.shown
+        if start:
+            start(group)
         parameters = {**shown, "host": args.host, "port": args.port}
         viewer = group.start("viewer", parameters, remappings=namespace, piped=True)
         if is_exposed(args.host):
@@ -87,15 +86,8 @@ def run(args: Namespace) -> ExitCode:
         group.stay()
 
 
-class _Arm(NamedTuple):
-    """The arm of the command line."""
-
-    shown: dict[str, Any]  # parameters of the viewer
-    start: Callable[[ProcessGroup], object] | None  # of simulator and controller, if it has masses
-
-
-def _arm(args: Namespace) -> _Arm:
-    """Read the arm and check its parameters."""
+def _arm(args: Namespace) -> tuple[dict[str, Any], Callable[[ProcessGroup], object] | None]:
+    """Read the arm and check its parameters: those of the viewer, and what starts simulator and controller, if any."""
     document = read_document(arm_source(args))
     robot = arm_of(document, args)
     given = node_parameters(args, robot)
@@ -113,9 +105,9 @@ def _arm(args: Namespace) -> _Arm:
         pictured |= {f"poses.{name}": list(q) for name, q in POSES.items()}
     if not any(body.inertial.mass for body in robot.bodies):
         print(f"{robot.name} has no masses: the viewer poses it, without simulator and controller", file=sys.stderr)
-        return _Arm({**pictured, "posed": True}, None)
+        return {**pictured, "posed": True}, None
     start = partial(start_arm, parameters=model, controller=args.controller, files=files, given=given.values)
-    return _Arm({**pictured, "use_sim_time": True}, start)
+    return {**pictured, "use_sim_time": True}, start
 
 
 def url(group: ProcessGroup, viewer: GroupProcess) -> str:

@@ -216,15 +216,8 @@ def _equations(equations: Sequence[page.SumBlock | page.MatrixBlock], columns: i
 def _paragraph(
     content: str, columns: int, role: str = "prose", *, first: str = "", indent: str = ""
 ) -> Iterator[TextLine]:
-    lines = textwrap.wrap(
-        plain(content),
-        columns,
-        initial_indent=first,
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    yield from (TextLine(line.replace("\u00a0", " "), role) for line in lines)
+    wrapper = textwrap.TextWrapper(columns, first, indent, break_long_words=False, break_on_hyphens=False)
+    yield from (TextLine(line.replace("\u00a0", " "), role) for line in wrapper.wrap(plain(content)))
 
 
 def _sum(equation: page.SumBlock, columns: int) -> Iterator[str]:

@@ -296,20 +296,11 @@ def page_head(points: Array, size: float) -> str:
     seen = (points - middle) @ axes.T
     directions = np.random.default_rng(0).normal(size=(DIRECTIONS, 3))
     outermost = np.unique((seen @ directions.T).argmax(axis=0))
-    view = {
-        "points": np.round(seen[outermost] / size, 4) * size,
-        "axes": axes,
-        "middle": middle,
-        "fov": FIELD_OF_VIEW,
-        "near": 0.01 * size,
-        "far": 100.0 * size,
-        "narrow": NARROW,
-        "panel": PANEL,
-        "sheet": SHEET,
-        "filled": FILLED,
-    }
+    arm = {"points": np.round(seen[outermost] / size, 4) * size, "axes": axes, "middle": middle}
+    camera = {"fov": FIELD_OF_VIEW, "near": 0.01 * size, "far": 100.0 * size}
+    window = {"narrow": NARROW, "panel": PANEL, "sheet": SHEET, "filled": FILLED}
     text = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
-    return text.replace("VIEW,", json.dumps(view, default=np.ndarray.tolist) + ",", 1)
+    return text.replace("VIEW,", json.dumps({**arm, **camera, **window}, default=np.ndarray.tolist) + ",", 1)
 
 
 def on_white(image: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -289,9 +289,8 @@ class Panel:
         pause = gui.add_checkbox("pause", False)
         pause.on_update(lambda _: requests.pause(pause.value))
         steps = {"Step": requests.step, "Reset": requests.reset}
-        group = gui.add_button_group(
-            "time", tuple(steps), hint="Step: one period, while paused; Reset: to the start, at time 0"
-        )
+        hint = "Step: one period, while paused; Reset: to the start, at time 0"
+        group = gui.add_button_group("time", tuple(steps), hint=hint)
         group.on_click(lambda _: steps[group.value]())
         payload, push = requests.payload, requests.push
         if payload is not None:
@@ -329,23 +328,12 @@ class Panel:
     def _add_plot(self, plot: Plot) -> Any:
         from viser import uplot
 
-        series = (
-            uplot.Series(label="time [s]"),
-            *(
-                uplot.Series(label=name, stroke=color, width=2)
-                for name, color in zip(plot.signals, COLORS, strict=False)
-            ),
-        )
-        empty = tuple(np.zeros(2) for _ in range(len(plot.signals) + 1))
-        return self._gui.add_uplot(
-            empty,
-            series,
-            title=" ",
-            scales=plot_scales(-1.0, -1.0, 1.0),
-            legend=uplot.Legend(show=len(plot.signals) > 1, live=False),
-            padding=(12, 12, 0, 12),
-            aspect=1.6,
-        )
+        curves = zip(plot.signals, COLORS, strict=False)
+        series = [uplot.Series(label=name, stroke=color, width=2) for name, color in curves]
+        empty = tuple(np.zeros(2) for _ in range(len(series) + 1))
+        legend = uplot.Legend(show=len(series) > 1, live=False)
+        look = {"title": " ", "scales": plot_scales(-1.0, -1.0, 1.0), "padding": (12, 12, 0, 12), "aspect": 1.6}
+        return self._gui.add_uplot(empty, (uplot.Series(label="time [s]"), *series), legend=legend, **look)
 
 
 def plot_range(curves: Iterable[Array], least: float) -> tuple[float, float]:

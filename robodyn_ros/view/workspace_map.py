@@ -28,13 +28,7 @@ if TYPE_CHECKING:
 
 AXES = "xyz"
 
-ARM: dict[str, Any] = {
-    "color": "#222222",
-    "linewidth": 2.2,
-    "solid_capstyle": "round",
-    "marker": "o",
-    "markersize": 4.5,
-}
+ARM = {"color": "#222222", "linewidth": 2.2, "solid_capstyle": "round", "marker": "o", "markersize": 4.5}
 """Style of the arm's lines and joints; an arm that is seen from its end is a dot."""
 
 HALO = "white"

@@ -35,7 +35,7 @@ from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.bench import computer
 from robodyn_ros.cli.bench.computer import Allowance, Timing
 from robodyn_ros.cli.bench.dynamics import BATCH, OTHERS, measure
-from robodyn_ros.cli.console import console, print_json, simple_table, waiting
+from robodyn_ros.cli.console import console, picked, print_json, simple_table, waiting
 from robodyn_ros.cli.verb import ExitCode, add_option, only_with
 from robodyn_ros.control.laws.gains import JointGains
 from robodyn_ros.engine.casadi import need_casadi
@@ -115,18 +115,10 @@ def judge_computer(args: Namespace) -> ExitCode:
     rates = sorted({*computer.RATES, args.rate})
     allowed = [computer.allowance(timing, rate) for rate in rates]
     if args.json:
-        figures = {
-            "rate": timing.rate,
-            "scheduling": timing.scheduling,
-            "states": len(timing.late),
-            "lost": timing.lost,
-            "late": _spread(timing.late),
-            "latency": _spread(timing.latency),
-            "rates": [one._asdict() for one in allowed],
-            "enough": enough,
-            "verdict": computer.verdict(timing),
-        }
-        print_json(figures)
+        states = picked(timing, "rate", "scheduling") | {"states": len(timing.late), "lost": timing.lost}
+        times = {"late": _spread(timing.late), "latency": _spread(timing.latency)}
+        judged = {"rates": [one._asdict() for one in allowed], "enough": enough, "verdict": computer.verdict(timing)}
+        print_json(states | times | judged)
     else:
         out = console()
         out.print(_timing_table(timing), _allowance_table(allowed))

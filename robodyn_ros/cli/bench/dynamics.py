@@ -173,10 +173,8 @@ def one_second(robot: Robot, plugin: str, rounds: int) -> dict[str, float]:
         import pinocchio
 
         data = model.createData()
-        timed["Python on Pinocchio"] = (
-            "f(a)",
-            {"f": in_python, "a": lambda a, b: pinocchio.aba(model, data, a, b, zero)},
-        )
+        names = {"f": in_python, "a": lambda a, b: pinocchio.aba(model, data, a, b, zero)}
+        timed["Python on Pinocchio"] = "f(a)", names
     return median_times(timed, rounds)
 
 
@@ -275,13 +273,9 @@ def toolbox_calls(xml: str) -> Calls:
     except Exception:  # it is not installed, or its reader raises any error
         return {}
     q = np.full(robot.n, 0.3)
-    three, one = "f(q, q, q)", "f(q)"
-    return {
-        "inverse": (three, {"f": robot.rne, "q": q}),
-        "forward": (three, {"f": robot.accel, "q": q}),
-        "mass_matrix": (one, {"f": robot.inertia, "q": q}),
-        "gravity": (one, {"f": robot.gravload, "q": q}),
-    }
+    functions = robot.rne, robot.accel, robot.inertia, robot.gravload
+    pairs = zip(QUANTITIES.items(), functions, strict=True)
+    return {name: ("f(*x)", {"f": function, "x": (q,) * count}) for (name, count), function in pairs}
 
 
 OTHERS = {"Pinocchio": pinocchio_calls, "MuJoCo": mujoco_calls, "Robotics Toolbox": toolbox_calls}

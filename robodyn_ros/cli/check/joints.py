@@ -173,16 +173,10 @@ def loads(dynamics: Dynamics, poses: Mapping[str, Array]) -> Loads:
     reflected = np.diagonal(mass, axis1=1, axis2=2)
     scale = np.sqrt(reflected)
     condition = np.linalg.cond(mass / (scale[:, :, np.newaxis] * scale[:, np.newaxis, :]))
-    return Loads(
-        named,
-        dict(zip(named, gravity, strict=False)),
-        gravity[rows, np.arange(robot.n)],
-        places[rows],
-        {name: float(value) for name, value in zip(named, condition, strict=False)},
-        float(condition.max()),
-        reflected.max(axis=0),
-        reflected.min(axis=0),
-    )
+    worst = gravity[rows, np.arange(robot.n)], places[rows]
+    conditions = dict(zip(named, condition.tolist(), strict=False)), float(condition.max())
+    efforts = dict(zip(named, gravity, strict=False))
+    return Loads(named, efforts, *worst, *conditions, reflected.max(axis=0), reflected.min(axis=0))
 
 
 def named_pose(text: str, robot: Robot) -> tuple[str, Array]:

@@ -98,18 +98,11 @@ def _joint(element: ET.Element) -> UrdfJoint:
     if "limit" in parts:
         given = {name: limit_of(float(value)) for name, value in parts["limit"].items()}
         limits = {name: value for name, value in given.items() if np.isfinite(value) or name in ("lower", "upper")}
-    return UrdfJoint(
-        element.get("name", ""),
-        title_of(element),
-        line_of(element),
-        element.get("type", ""),
-        parts["parent"].get("link", "") if "parent" in parts else "",
-        parts["child"].get("link", "") if "child" in parts else "",
-        pose_of(element),
-        np.array(parts["axis"].attrib["xyz"].split(), float) if "axis" in parts else None,
-        limits,
-        parts["mimic"].get("joint", "") if "mimic" in parts else None,
-    )
+    parent, child = (parts[tag].get("link", "") if tag in parts else "" for tag in ("parent", "child"))
+    axis = np.array(parts["axis"].attrib["xyz"].split(), float) if "axis" in parts else None
+    mimic = parts["mimic"].get("joint", "") if "mimic" in parts else None
+    about = element.get("name", ""), title_of(element), line_of(element), element.get("type", "")
+    return UrdfJoint(*about, parent, child, pose_of(element), axis, limits, mimic)
 
 
 NO_SIZE = 1e-3

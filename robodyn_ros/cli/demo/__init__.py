@@ -194,20 +194,13 @@ def run_controller(
     """
     model = {"robot_description": robot.urdf, "dynamics": DYNAMICS, "diagnostics_rate": DIAGNOSTICS_RATE}
     start = trajectory.positions[0].tolist()
-    simulator = {
-        **{f"initial_position.{name}": q for name, q in zip(robot.joint_names, start, strict=True)},
-        "lockstep": lockstep,
-    }
+    simulator = {f"initial_position.{name}": q for name, q in zip(robot.joint_names, start, strict=True)}
     record = folder / "record.npz"
-    motion = {
-        "joints": list(robot.joint_names),
-        "times": trajectory.times.tolist(),
-        "waypoints": trajectory.positions.ravel().tolist(),
-        "record": str(record),
-    }
+    motion: dict[str, Any] = {"joints": list(robot.joint_names), "record": str(record)}
+    motion |= {"times": trajectory.times.tolist(), "waypoints": trajectory.positions.ravel().tolist()}
     files, values = given or GivenParameters()
     with ProcessGroup(env, folder) as group:
-        start_arm(group, model, controller, (find(OWN_GAINS), *files), simulator, values)
+        start_arm(group, model, controller, (find(OWN_GAINS), *files), simulator | {"lockstep": lockstep}, values)
         conductor = group.start("conductor", motion, piped=True)
         for line in group.lines(conductor):
             show(json.loads(line))
@@ -228,10 +221,8 @@ class DemoProgress:
         self._progress = progress
         self._tour = tour
         self._robot = robot
-        self._tasks: dict[str, TaskID] = {
-            name: progress.add_task(name, total=tour.trajectory.duration, start=False, note="waiting")
-            for name in controllers
-        }
+        add = partial(progress.add_task, total=tour.trajectory.duration, start=False, note="waiting")
+        self._tasks: dict[str, TaskID] = {name: add(name) for name in controllers}
 
     def begin(self, controller: str) -> None:
         """Show that a run begins."""
@@ -242,11 +233,8 @@ class DemoProgress:
         """Show a report of the conductor: the pose that the arm moves to, and the error of each joint."""
         time = float(progress["time"])
         pose = self._tour.heading_for(time)
-        errors = [
-            quantity(abs(error), joint.position_unit)
-            for error, joint in zip(progress["error"], self._robot.joints, strict=True)
-        ]
-        note = f"{pose:<9} {' '.join(errors)}"
+        errors = zip(progress["error"], self._robot.joints, strict=True)
+        note = f"{pose:<9} {' '.join(quantity(abs(error), joint.position_unit) for error, joint in errors)}"
         self._progress.update(self._tasks[controller], completed=time, note=note)
 
     def repeat(self, controller: str, broken: Sequence[str], again: bool) -> None:

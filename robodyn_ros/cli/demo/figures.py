@@ -201,12 +201,9 @@ def table(runs: Sequence[RunFigures]) -> Table:
     for run in runs:
         lost = Text(f"{run.commands_lost} lost", "red" if run.commands_lost else "")
         rate = "in lockstep" if run.lockstep else f"{run.state_rate:.0f} Hz"
-        sent = f"{run.commands_sent} sent"
-        about = (
-            Text(run.controller, "bold cyan"),
-            Text(rate, "dim"),
-            Text(sent, "dim") if run.lockstep else Text.assemble((f"{sent}, ", "dim"), lost),
-        )
+        sent = Text(f"{run.commands_sent} sent", "dim")
+        counts = sent if run.lockstep else Text.assemble(sent, (", ", "dim"), lost)
+        about = Text(run.controller, "bold cyan"), Text(rate, "dim"), counts
         for joint, text in zip_longest(run.joints, about):
             rows.append((text or "", *(_cells(joint) if joint else ())))
         rows.append(())
@@ -215,13 +212,8 @@ def table(runs: Sequence[RunFigures]) -> Table:
 
 
 def _cells(joint: JointFigures) -> tuple[str, ...]:
-    return (
-        joint.joint,
-        quantity(joint.rms_error, joint.unit),
-        quantity(joint.peak_error, joint.unit),
-        f"{digits(joint.peak_effort)} {joint.effort_unit}",
-        f"{joint.effort_ratio:.0%}",
-    )
+    errors = (quantity(error, joint.unit) for error in (joint.rms_error, joint.peak_error))
+    return (joint.joint, *errors, f"{digits(joint.peak_effort)} {joint.effort_unit}", f"{joint.effort_ratio:.0%}")
 
 
 LOST = (
