@@ -29,7 +29,7 @@ from select import select
 from tempfile import TemporaryDirectory
 from typing import IO, Any, NoReturn
 
-from robodyn_ros.cli.verb import add_option, only_with
+from robodyn_ros.cli.verb import GivenParameters, add_option, only_with
 from robodyn_ros.control.parameter_file import LoadedParameters, parameters_text, read_parameters
 from robodyn_ros.die_with_parent import dying_with_parent
 from robodyn_ros.errors import ConfigurationError, NotReadyError, RobodynError
@@ -74,12 +74,15 @@ def isolated() -> Iterator[dict[str, str]]:
     raise ConfigurationError(f"every ROS 2 domain from {DOMAINS[0]} to {DOMAINS[-1]} is in use on this machine")
 
 
+Parameters = Mapping[str, Any]
+"""Name → value of a node's parameters."""
+
+Topics = Mapping[str, str]
+"""Name → new name of a node's topics."""
+
+
 def node_command(
-    node: str,
-    parameters: Mapping[str, Any],
-    folder: Path,
-    files: Sequence[Path] = (),
-    remappings: Mapping[str, str] | None = None,
+    node: str, parameters: Parameters, folder: Path, files: Sequence[Path] = (), remappings: Topics | None = None
 ) -> list[str]:
     """Return the command line of a node.
 
@@ -126,7 +129,7 @@ def _start(command: Sequence[str], log: IO[str], **options: Any) -> subprocess.P
 
 @contextmanager
 def reporting_node(
-    node: str, parameters: Mapping[str, Any], remappings: Mapping[str, str] | None = None, stdin: int | None = None
+    node: str, parameters: Parameters, remappings: Topics | None = None, stdin: int | None = None
 ) -> Iterator[subprocess.Popen[str]]:
     """Start a node that writes each step as a line of JSON on stdout, and wait for its end after the ``with`` block.
 
@@ -260,9 +263,9 @@ class ProcessGroup:
     def start(
         self,
         node: str,
-        parameters: Mapping[str, Any],
+        parameters: Parameters,
         files: Sequence[Path] = (),
-        remappings: Mapping[str, str] | None = None,
+        remappings: Topics | None = None,
         piped: bool = False,
     ) -> GroupProcess:
         """Start a node.
@@ -346,27 +349,18 @@ class ProcessGroup:
             self._processes.clear()
 
 
-def start_arm(
-    group: ProcessGroup,
-    parameters: Mapping[str, Any],
-    controller: str | None,
-    files: Sequence[Path],
-    simulator: Mapping[str, Any] | None = None,
-    given: Mapping[str, Mapping[str, Any]] | None = None,
-) -> None:
+def start_arm(group: ProcessGroup, parameters: Parameters, controller: str | None, given: GivenParameters) -> None:
     """Start a simulator and a controller that close the loop.
 
     Args:
         group: the group that they join.
         parameters: name → value, for both.
         controller: name of the control law; that of the files unless given.
-        files: parameter files, for both.
-        simulator: parameters of the simulator alone; in lockstep it takes the commands that have stamps.
-        given: node → name → value of the user's parameters, which override the others.
+        given: files and values that override the others; in lockstep the simulator takes the commands that have stamps.
     """
-    own, given = simulator or {}, given or {}
-    topic = "joint_commands" if own.get("lockstep") else "commands"
-    group.start("simulator", {**parameters, **own, **given.get("simulator", {})}, files, {topic: f"controller/{topic}"})
+    files, values = given
+    simulator = {**parameters, **values.get("simulator", {})}
+    topic = "joint_commands" if simulator.get("lockstep") else "commands"
+    group.start("simulator", simulator, files, {topic: f"controller/{topic}"})
     law = {"controller": controller} if controller else {}
-    loop = {**parameters, **law, "use_sim_time": True}
-    group.start("controller", {**loop, **given.get("controller", {})}, files)
+    group.start("controller", {**parameters, **law, "use_sim_time": True, **values.get("controller", {})}, files)

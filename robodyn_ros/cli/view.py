@@ -91,7 +91,8 @@ def _arm(args: Namespace) -> tuple[dict[str, Any], Callable[[ProcessGroup], obje
     document = read_document(arm_source(args))
     robot = arm_of(document, args)
     given = node_parameters(args, robot)
-    files = given.files or ([find(OWN_GAINS)] if args.urdf == OWN else [])
+    if args.urdf == OWN and not given.files:
+        given = given._replace(files=[find(OWN_GAINS)])
     model: dict[str, Any] = {"robot_description": robot.urdf, "accept": list(arm_settings(args).accept)}
     for kind, name in (("controllers", args.controller), ("dynamics", args.dynamics)):
         if name:
@@ -106,7 +107,7 @@ def _arm(args: Namespace) -> tuple[dict[str, Any], Callable[[ProcessGroup], obje
     if not any(body.inertial.mass for body in robot.bodies):
         print(f"{robot.name} has no masses: the viewer poses it, without simulator and controller", file=sys.stderr)
         return {**pictured, "posed": True}, None
-    start = partial(start_arm, parameters=model, controller=args.controller, files=files, given=given.values)
+    start = partial(start_arm, parameters=model, controller=args.controller, given=given)
     return {**pictured, "use_sim_time": True}, start
 
 

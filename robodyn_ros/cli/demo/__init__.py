@@ -35,7 +35,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 
 from robodyn_ros import load_robot
 from robodyn_ros.cli.arm import OWN_ARM, OWN_GAINS, Tour, tour
@@ -68,6 +68,9 @@ DIAGNOSTICS_RATE = 20.0
 ReportCallback = Callable[[Mapping[str, Any]], None]
 """Function that takes each progress report of the conductor."""
 
+RunCallback = Callable[[str, bool, ReportCallback], RunRecord]
+"""Function that runs a law, in lockstep or not, and has its progress shown."""
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
@@ -97,7 +100,15 @@ def run(args: Namespace) -> ExitCode:
         if args.view is not None:
             viewer = viewers.start("viewer", {"robot_description": robot.urdf, "port": args.view}, piped=True)
             console(stderr=True).print(f"Watch it at {url(viewers, viewer)}", soft_wrap=True)
-        records = _perform(controllers, motion, robot, env, Path(folder), viewers, args.lockstep, given)
+
+        def run_in(name: str, lockstep: bool, show: ReportCallback) -> RunRecord:
+            """Run the tour under a law, in a folder of its own."""
+            viewers.check()
+            own = Path(folder, f"{name}{' in lockstep' if lockstep else ''}")
+            own.mkdir()
+            return run_controller(name, motion.trajectory, robot, env, own, show, lockstep, given)
+
+        records = _perform(controllers, motion, robot, args.lockstep, run_in)
         runs = [figures.evaluate(name, record, motion.trajectory, robot) for name, record in records.items()]
         verdict = figures.judge(runs)
         _report(args, runs, verdict)
@@ -105,13 +116,17 @@ def run(args: Namespace) -> ExitCode:
         title = f"The {robot.name.upper()} arm through its named poses\n{verdict}"
         make_file("--plot", args.plot, lambda path: figures.draw(path, motions, motion, robot, title))
         if args.view is not None:
-            files = (find(OWN_GAINS), *given.files)
-            start_arm(viewers, {"robot_description": robot.urdf}, controllers[-1], files, given=given.values)
+            start_arm(viewers, {"robot_description": robot.urdf}, controllers[-1], _with_gains(given))
             text = f"The page stays open, with the arm under {controllers[-1]}: its sliders move it. Ctrl-C ends it."
             console(stderr=True).print(text, soft_wrap=True)
             with suppress(KeyboardInterrupt):
                 viewers.stay()
     return ExitCode.YES if verdict.passed else ExitCode.NO
+
+
+def _with_gains(given: GivenParameters) -> GivenParameters:
+    """The parameters of the user over those of the demonstration."""
+    return given._replace(files=(find(OWN_GAINS), *given.files))
 
 
 def _speed(text: str) -> float:
@@ -125,43 +140,40 @@ def _speed(text: str) -> float:
     return value
 
 
-def _perform(
-    controllers: list[str],
-    motion: Tour,
-    robot: Robot,
-    env: Mapping[str, str],
-    folder: Path,
-    viewers: ProcessGroup,
-    lockstep: bool,
-    given: GivenParameters,
-) -> dict[str, RunRecord]:
+def _perform(names: list[str], motion: Tour, robot: Robot, lockstep: bool, run: RunCallback) -> dict[str, RunRecord]:
     """Run the tour under each law, and show the progress: controller → record.
 
-    A run in real time that cannot be judged is repeated in lockstep.
+    A run in real time that cannot be judged is repeated in lockstep. The progress is live on a terminal, and a line for
+    each run elsewhere.
     """
-    records = {}
-    columns = (
-        TextColumn("[bold cyan]{task.description}"),
-        BarColumn(bar_width=8),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[note]}", markup=False),
-    )
-    with progress_bar(*columns, transient=False) as shown:
-        progress = DemoProgress(shown, controllers, motion, robot)
-        for name in controllers:
-            viewers.check()
+    records, duration = {}, motion.trajectory.duration
+    columns = TextColumn("[bold cyan]{task.description}"), BarColumn(bar_width=8), TimeElapsedColumn()
+    note = TextColumn("{task.fields[note]}", markup=False)
+    with progress_bar(*columns, note, transient=False) as shown:
+        add, say = partial(shown.add_task, total=duration, start=False, note="waiting"), shown.console.print
+        for name, task in {name: add(name) for name in names}.items():
             for waits in (True,) if lockstep else (False, True):
-                progress.begin(name)
-                own = folder / f"{name}{' in lockstep' if waits else ''}"
-                own.mkdir()
-                show = partial(progress.report, name)
-                records[name] = run_controller(name, motion.trajectory, robot, env, own, show, waits, given)
+                shown.start_task(task)
+                shown.update(task, note="starting the nodes")
+                records[name] = run(name, waits, partial(_show_report, partial(shown.update, task), motion, robot))
                 broken = figures.evaluate(name, records[name], motion.trajectory, robot).broken
                 if not broken:
                     break
-                progress.repeat(name, broken, again=not waits)
-            progress.done(name)
+                what = "" if waits else "; it is repeated in lockstep"
+                say(f"{name}: the run cannot be judged{what}: {'; '.join(broken)}", soft_wrap=True)
+            shown.update(task, completed=duration, note="done")
+            shown.stop_task(task)
+            if not shown.console.is_terminal:
+                say(f"{name}: {duration:.1f} s of motion recorded")
     return records
+
+
+def _show_report(update: Callable[..., None], tour: Tour, robot: Robot, progress: Mapping[str, Any]) -> None:
+    """Show a report of the conductor: the pose that the arm moves to, and the error of each joint."""
+    time = float(progress["time"])
+    errors = zip(progress["error"], robot.joints, strict=True)
+    told = " ".join(quantity(abs(error), joint.position_unit) for error, joint in errors)
+    update(completed=time, note=f"{tour.heading_for(time):<9} {told}")
 
 
 def run_controller(
@@ -193,63 +205,19 @@ def run_controller(
         ProcessError: a process has failed.
     """
     model = {"robot_description": robot.urdf, "dynamics": DYNAMICS, "diagnostics_rate": DIAGNOSTICS_RATE}
-    start = trajectory.positions[0].tolist()
-    simulator = {f"initial_position.{name}": q for name, q in zip(robot.joint_names, start, strict=True)}
+    start = zip(robot.joint_names, trajectory.positions[0].tolist(), strict=True)
+    simulator: dict[str, Any] = {f"initial_position.{name}": q for name, q in start}
     record = folder / "record.npz"
     motion: dict[str, Any] = {"joints": list(robot.joint_names), "record": str(record)}
     motion |= {"times": trajectory.times.tolist(), "waypoints": trajectory.positions.ravel().tolist()}
-    files, values = given or GivenParameters()
+    given = _with_gains(given or GivenParameters())
+    simulator |= {"lockstep": lockstep, **given.values.get("simulator", {})}
     with ProcessGroup(env, folder) as group:
-        start_arm(group, model, controller, (find(OWN_GAINS), *files), simulator | {"lockstep": lockstep}, values)
+        start_arm(group, model, controller, given._replace(values={**given.values, "simulator": simulator}))
         conductor = group.start("conductor", motion, piped=True)
         for line in group.lines(conductor):
             show(json.loads(line))
     return RunRecord.load(record)
-
-
-class DemoProgress:
-    """The progress of the runs on stderr: live on a terminal, a line for each run elsewhere."""
-
-    def __init__(self, progress: Progress, controllers: Sequence[str], tour: Tour, robot: Robot) -> None:
-        """
-        Args:
-            progress: the display.
-            controllers: names of the laws, one for each run.
-            tour: the motion.
-            robot: the arm.
-        """
-        self._progress = progress
-        self._tour = tour
-        self._robot = robot
-        add = partial(progress.add_task, total=tour.trajectory.duration, start=False, note="waiting")
-        self._tasks: dict[str, TaskID] = {name: add(name) for name in controllers}
-
-    def begin(self, controller: str) -> None:
-        """Show that a run begins."""
-        self._progress.start_task(self._tasks[controller])
-        self._progress.update(self._tasks[controller], note="starting the nodes")
-
-    def report(self, controller: str, progress: Mapping[str, Any]) -> None:
-        """Show a report of the conductor: the pose that the arm moves to, and the error of each joint."""
-        time = float(progress["time"])
-        pose = self._tour.heading_for(time)
-        errors = zip(progress["error"], self._robot.joints, strict=True)
-        note = f"{pose:<9} {' '.join(quantity(abs(error), joint.position_unit) for error, joint in errors)}"
-        self._progress.update(self._tasks[controller], completed=time, note=note)
-
-    def repeat(self, controller: str, broken: Sequence[str], again: bool) -> None:
-        """Report why a run cannot be judged."""
-        what = "; it is repeated in lockstep" if again else ""
-        text = f"{controller}: the run cannot be judged{what}: {'; '.join(broken)}"
-        self._progress.console.print(text, soft_wrap=True)
-
-    def done(self, controller: str) -> None:
-        """Show that a run is over."""
-        task = self._tasks[controller]
-        self._progress.update(task, completed=self._tour.trajectory.duration, note="done")
-        self._progress.stop_task(task)
-        if not self._progress.console.is_terminal:
-            self._progress.console.print(f"{controller}: {self._tour.trajectory.duration:.1f} s of motion recorded")
 
 
 def _report(args: Namespace, runs: list[figures.RunFigures], verdict: figures.DemoVerdict) -> None:

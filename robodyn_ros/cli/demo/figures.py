@@ -140,19 +140,14 @@ def evaluate(controller: str, record: RunRecord, trajectory: Trajectory, robot: 
     rms, peak = np.sqrt(np.mean(motion.error**2, axis=0)), np.abs(motion.error).max(axis=0)
     columns = rms.tolist(), peak.tolist(), np.abs(motion.effort).max(axis=0).tolist()
     unanswered = np.setdiff1d(motion.time, motion.command_time, assume_unique=True)
-    return RunFigures(
-        controller,
-        tuple(
-            JointFigures(joint.name, joint.position_unit, joint.effort_unit, usual, greatest, effort, joint.effort)
-            for joint, usual, greatest, effort in zip(robot.joints, *columns, strict=True)
-        ),
-        state_rate=float((len(motion.received) - 1) / np.ptp(motion.received)),
-        commands_sent=record.commands_sent,
-        commands_lost=_lost(record),
-        states_unanswered=len(unanswered),
-        lockstep=record.lockstep,
-        broken=tuple(_broken(record, motion, trajectory.duration)),
+    joints = tuple(
+        JointFigures(joint.name, joint.position_unit, joint.effort_unit, usual, greatest, effort, joint.effort)
+        for joint, usual, greatest, effort in zip(robot.joints, *columns, strict=True)
     )
+    rate = float((len(motion.received) - 1) / np.ptp(motion.received))
+    counts = record.commands_sent, _lost(record), len(unanswered)
+    broken = tuple(_broken(record, motion, trajectory.duration))
+    return RunFigures(controller, joints, rate, *counts, lockstep=record.lockstep, broken=broken)
 
 
 def _lost(record: RunRecord) -> int:
