@@ -94,16 +94,11 @@ def _parameters(args: Namespace) -> dict[str, Any]:
     for name in [name for name in given if name.startswith(LOCKED) and name not in positions]:
         del given[name]
     defaults = _default_values(robot)
-    values = values_of(args, given, defaults)
-    with values.located():
+    with values_of(args, given, defaults) as values:
         for kind in SETTINGS:
             values.settings(kind)
-    parameters: dict[str, Any] = {
-        "robot_description": robot.urdf,
-        "accept": list(arm_settings(args).accept),
-        "guided": not args.yes,
-        "report": str(args.report.resolve()),
-    }
+    parameters: dict[str, Any] = {"robot_description": robot.urdf, "accept": list(arm_settings(args).accept)}
+    parameters |= {"guided": not args.yes, "report": str(args.report.resolve())}
     parameters |= {name: _of_type(defaults.get(name), value) for name, value in given.items()}
     if isinstance(parameters.get("joints"), list) and chooses_joints(args):
         left = [name for name in parameters["joints"] if name in robot.joint_names]  # in the order of the drives

@@ -129,7 +129,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> ExitCode:
     """List the functions, compile those that the cache does not have, and report."""
-    _check_tools()
+    if find_compiler() is None:
+        raise ConfigurationError("there is no C compiler here (cc, gcc or clang on PATH, or the one that CC names)")
+    need_casadi()
     robot, folder = read_arm(args), cache_folder()
     tools = [robot.link(name, "--tool").name for name in names(args.tool or "") or [tip(robot)]]
     plugins = [(name, _plugin(name, robot)) for name in names(args.dynamics, "--dynamics", available("dynamics"))]
@@ -150,13 +152,6 @@ def run(args: Namespace) -> ExitCode:
     else:
         _show(compiled, folder)
     return ExitCode.YES
-
-
-def _check_tools() -> None:
-    """Check that a compiler and CasADi are installed."""
-    if find_compiler() is None:
-        raise ConfigurationError("there is no C compiler here (cc, gcc or clang on PATH, or the one that CC names)")
-    need_casadi()
 
 
 def _plugin(name: str, robot: Robot) -> CompiledDynamics:
@@ -221,13 +216,12 @@ class Job(NamedTuple):
     wanted: Wanted
 
 
+Plugins = Iterable[tuple[str, CompiledDynamics]]
+"""Name and object of each dynamics plugin."""
+
+
 def find_jobs(
-    robot: Robot,
-    plugins: Iterable[tuple[str, CompiledDynamics]],
-    names: str,
-    batch: bool,
-    tools: Sequence[str],
-    laws: Sequence[str] = LAWS,
+    robot: Robot, plugins: Plugins, names: str, batch: bool, tools: Sequence[str], laws: Sequence[str] = LAWS
 ) -> list[Job]:
     """List the libraries that the functions need, each once.
 

@@ -63,8 +63,7 @@ def run(args: Namespace) -> ExitCode:
         raise InputError("--gain", f"must be within 0.1 and 1000, not {args.gain!r}", args.gain)
     (given,) = gather(args.params, args.given, ("controller",)).values()
     robot = read_arm(args, given)
-    values = values_of(args, given, loop_default_values(robot))
-    with values.located():
+    with values_of(args, given, loop_default_values(robot)) as values:
         dynamics = create_dynamics("rnea", robot, **model_parameters(values, robot))
         drives = DriveCompensation.of(robot, values.settings(CompensationSettings).drive_compensates)
     if args.tool:

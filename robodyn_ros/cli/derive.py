@@ -61,9 +61,7 @@ STYLES = {"title": "bold", "heading": "bold cyan"}
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     add_arm(parser)
-    text = "steps to show, separated by commas (default: all): arm, frames, com, jacobians, kinetic, potential,"
-    text += " lagrangian, mass_matrix, coriolis, gravity, equations, pose"
-    add_option(parser, "--of STEPS", text)
+    add_option(parser, "--of STEPS", f"steps to show, separated by commas (default: all): {', '.join(STEPS)}")
     add_option(parser, "--numbers", "formulas with the arm's own numbers, not symbols", bool)
     add_option(parser, "--at POSE", "numbers at this pose too: 0.3,-1,0 or joint=-1")
     add_option(parser, "--velocity V", "velocities at that pose, in the same form [rad/s or m/s] (default: 1 each)")

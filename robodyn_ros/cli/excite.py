@@ -107,10 +107,7 @@ def _report(robot: Robot, excitation: Excitation, args: Namespace) -> None:
     ]
     out = console()
     out.print(simple_table(("Joint", "From", "To", "Fastest"), cells))
-    out.print(
-        f"{args.out}: {trajectory.duration:.1f} s, {excitation.approach:.1f} s of them to approach its beginning\n"
-        f"{excitation.base.rank} base parameters, condition {excitation.condition:.1f}, "
-        f"errors {excitation.gain:.1f} times smaller\n"
-        "than with the random motion at the start of the search",
-        soft_wrap=True,
-    )
+    text = f"{args.out}: {trajectory.duration:.1f} s, {excitation.approach:.1f} s of them to approach its beginning\n"
+    text += f"{excitation.base.rank} base parameters, condition {excitation.condition:.1f}, errors "
+    text += f"{excitation.gain:.1f} times smaller\nthan with the random motion at the start of the search"
+    out.print(text, soft_wrap=True)

@@ -144,7 +144,7 @@ def _package(args: Namespace, given: LoadedParameters, package: str, maintainer:
     law = args.controller or given.get("controller", "computed_torque")
     known = loop_settings.loop_default_values(robot) | known_defaults(robot, given, law)
     given |= _gravity(args)
-    with values_of(args, given, known).located():
+    with values_of(args, given, known):
         loop_settings.check_limits(given, robot)
         plugin = _plugin(args, given)
         dynamics = create_dynamics(plugin, robot)
@@ -185,8 +185,7 @@ def _step(
     if quantities != [STEP] or args.language != "c" or args.real != "double":
         raise InputError("--of", "step is written alone, in C, and with numbers of type double: it keeps the time")
     given |= _gravity(args)
-    values = values_of(args, given, loop_settings.loop_default_values(dynamics.robot))
-    with values.located():
+    with values_of(args, given, loop_settings.loop_default_values(dynamics.robot)) as values:
         loop_settings.check_limits(given, dynamics.robot)
         dynamics.configure(**loop_settings.model_parameters(values, dynamics.robot))
         return export_step(loop_settings.make_loop_settings(values, dynamics, args.controller), stem)

@@ -39,17 +39,7 @@ from rich.text import Text
 
 from robodyn_ros import create_dynamics
 from robodyn_ros.cli.arm import add_arm, locked_joints, read_arm, whole_arm
-from robodyn_ros.cli.console import (
-    TASK,
-    check_file,
-    console,
-    picked,
-    print_json,
-    simple_table,
-    tracked,
-    warn,
-    write_file,
-)
+from robodyn_ros.cli.console import TASK, check_file, console, picked, print_json, simple_table, tracked, write_file
 from robodyn_ros.cli.verb import ExitCode, add_gravity, add_option, add_settings, names, only_with
 from robodyn_ros.document.html import html
 from robodyn_ros.errors import InputError, need
@@ -67,6 +57,9 @@ from robodyn_ros.robot.pose import Array
 
 STILL = 0.01
 """Fraction of its range of motion within which a joint counts as at rest [-]."""
+
+Recordings = Sequence[PreparedSamples]
+"""Recordings that are prepared for the identification."""
 
 OPTIONS = ("effort", "cutoff", "gap", "period")
 """Settings of ``SignalSettings`` that have an option."""
@@ -170,9 +163,7 @@ def identify_payload(args: Namespace) -> ExitCode:
     return ExitCode.YES if found.identified[0] else ExitCode.NO
 
 
-def _prepare(
-    args: Namespace, robot: Robot, tell: Callable[[str], None]
-) -> tuple[list[PreparedSamples], list[PreparedSamples]]:
+def _prepare(args: Namespace, robot: Robot, tell: Callable[[str], None]) -> tuple[Recordings, Recordings]:
     """Read and prepare the recordings to identify from, and those to predict (``--validate``)."""
     order, locked = tuple(names(args.command_joints)) or robot.joint_names, locked_joints(args, robot)
     if missing := [name for name in robot.joint_names if name not in order]:
@@ -208,7 +199,7 @@ def _warn_if_still(path: str, positions: RecordedTrack) -> None:
     if end < 0.5 * float(t[-1] - t[0]):
         text = f"{path}: the arm rests from t = {end:.3g} s of {t[-1] - t[0]:.3g} s on, as if its controller had "
         text += "stopped there; the log of the controller, or the first line of `robodyn simulate`, has the reason"
-        warn(text)
+        console(stderr=True).print(f"warning: {text}", soft_wrap=True)
 
 
 def _warn_if_moved(path: str, joint: Joint, source: RecordingSource) -> None:
@@ -220,7 +211,8 @@ def _warn_if_moved(path: str, joint: Joint, source: RecordingSource) -> None:
     moved = float(np.ptp(np.unwrap(positions, axis=0)))  # an encoder may jump from π to -π
     if moved > STILL * min(joint.upper - joint.lower, 1.0):
         text = f"{path}: joint {joint.name} moves by {moved:.3g} {joint.position_unit}, but the model has it locked; "
-        warn(f"{text}add it to --joints, or use a motion in which it rests")
+        text += "add it to --joints, or use a motion in which it rests"
+        console(stderr=True).print(f"warning: {text}", soft_wrap=True)
 
 
 @contextmanager
@@ -231,9 +223,7 @@ def _progress(args: Namespace) -> Iterator[Callable[[str], None]]:
         yield lambda what: update(description=what, advance=1)
 
 
-def show_arm(
-    result: Identification, used: Sequence[PreparedSamples], unused: Sequence[PreparedSamples], args: Namespace
-) -> None:
+def show_arm(result: Identification, used: Recordings, unused: Recordings, args: Namespace) -> None:
     """Print the recordings, the prediction of each joint's effort, and the identified parameters.
 
     Args:
@@ -264,9 +254,7 @@ def show_arm(
             out.print(f"Written: {path}", soft_wrap=True)
 
 
-def print_arm(
-    result: Identification, used: Sequence[PreparedSamples], unused: Sequence[PreparedSamples], args: Namespace
-) -> None:
+def print_arm(result: Identification, used: Recordings, unused: Recordings, args: Namespace) -> None:
     """Print the result as JSON.
 
     Args:
@@ -293,7 +281,7 @@ def _errors(robot: Robot, found: Prediction) -> dict[str, dict[str, float]]:
     return {joint: {"rms": rms, "relative": relative} for joint, rms, relative in rows}
 
 
-def show_payload(found: PayloadEstimate, robot: Robot, used: Sequence[PreparedSamples]) -> None:
+def show_payload(found: PayloadEstimate, robot: Robot, used: Recordings) -> None:
     """Print the payload and the effort that it explains.
 
     Args:
@@ -304,10 +292,8 @@ def show_payload(found: PayloadEstimate, robot: Robot, used: Sequence[PreparedSa
     out, payload = console(), found.payload
     _show_recordings(out, used)
     com, spread = (", ".join(f"{1e3 * value:.1f}" for value in values) for values in (payload.com, found.com_error))
-    rows = [
-        ("Mass", f"{payload.mass:.4g} kg", f"{found.mass_error:.2g} kg"),
-        (f"Centre of mass in {payload.link}", f"({com}) mm", f"({spread}) mm"),
-    ]
+    rows = [("Mass", f"{payload.mass:.4g} kg", f"{found.mass_error:.2g} kg")]
+    rows.append((f"Centre of mass in {payload.link}", f"({com}) mm", f"({spread}) mm"))
     out.print(simple_table(("Payload", "Value", "±"), rows))
     errors = zip(robot.joints, found.rms_without.tolist(), found.rms.tolist(), strict=True)
     rows = [
@@ -319,7 +305,7 @@ def show_payload(found: PayloadEstimate, robot: Robot, used: Sequence[PreparedSa
         out.print(f"Not every coordinate of the payload is determined: {found.reason}.")
 
 
-def print_payload(found: PayloadEstimate, robot: Robot, used: Sequence[PreparedSamples]) -> None:
+def print_payload(found: PayloadEstimate, robot: Robot, used: Recordings) -> None:
     """Print the payload as JSON.
 
     Args:
@@ -328,15 +314,12 @@ def print_payload(found: PayloadEstimate, robot: Robot, used: Sequence[PreparedS
         used: the recordings.
     """
     errors = {name: _by_joint(robot, getattr(found, name)) for name in ("rms", "rms_without")}
-    print_json(
-        picked(found.payload, "link", "mass", "com", "inertia")
-        | picked(found, "mass_error", "com_error", "identified", "reason")
-        | errors
-        | {"recordings": [_recording(one) for one in used]}
-    )
+    whole = picked(found.payload, "link", "mass", "com", "inertia")
+    whole |= picked(found, "mass_error", "com_error", "identified", "reason")
+    print_json(whole | errors | {"recordings": list(map(_recording, used))})
 
 
-def _show_recordings(out: Any, recordings: Sequence[PreparedSamples]) -> None:
+def _show_recordings(out: Any, recordings: Recordings) -> None:
     for one in recordings:
         delay = round(1e3 * one.delay, 1)
         when = f"{abs(delay)} ms {'after' if delay > 0.0 else 'before'}" if delay else "as"

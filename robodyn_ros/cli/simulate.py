@@ -32,16 +32,7 @@ from typing import Any
 from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
 from robodyn_ros.cli.arm import POSES, TOUR, TOUR_JOINTS, add_arm, read_arm, requested_trajectory
-from robodyn_ros.cli.console import (
-    check_file,
-    check_outputs,
-    console,
-    make_file,
-    print_json,
-    simple_table,
-    tracked,
-    warn,
-)
+from robodyn_ros.cli.console import check_outputs, console, make_file, print_json, simple_table, tracked, warn
 from robodyn_ros.cli.processes import signals_deferred
 from robodyn_ros.cli.verb import ExitCode, add_option, add_simulated, check_used, gather_simulated, only_with
 from robodyn_ros.control.loop import ControlLoop
@@ -96,7 +87,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> ExitCode:
     """Simulate, write, draw and report; the answer is no if the arm or its control failed."""
     write = _writer(args)
-    check_outputs(args.plot)
+    check_outputs(args.plot, args.out)
     given = gather_simulated(args)
     robot = read_arm(args, *given.values())
     trial, seconds = _simulate(args, robot, given)
@@ -121,7 +112,6 @@ def _writer(args: Namespace) -> Callable[[Path, Trial, Robot], None] | None:
         raise InputError("--out", f"must end in .csv or .mcap or have no ending, unless --format is given: {args.out}")
     if name != "csv":
         files.check(args.out, name)
-    check_file("--out", args.out)
     return {"csv": files.write_csv, "mcap": files.write_mcap}.get(name, files.write_rosbag2)
 
 

@@ -194,16 +194,10 @@ def progress(total: int) -> Iterator[ProgressCallback]:
     Yields:
         A function for the number of cases done before and the rows of newly done ones.
     """
-    columns = (
-        TextColumn("cases"),
-        BarColumn(bar_width=30),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[note]}", style="yellow"),
-    )
-    with tracked(*columns, total=total, note="") as update:
+    count = TextColumn("cases"), BarColumn(bar_width=30), MofNCompleteColumn()
+    times = TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn()
+    failures = TextColumn("{task.fields[note]}", style="yellow")
+    with tracked(*count, *times, failures, total=total, note="") as update:
         done = failed = 0
 
         def show(before: int, rows: Rows) -> None:

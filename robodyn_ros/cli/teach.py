@@ -80,8 +80,7 @@ def run(args: Namespace) -> ExitCode:
 
 def _settings(args: Namespace) -> DemonstrationSettings:
     defaults = {item.name: item.default for item in fields(DemonstrationSettings)}
-    values = values_of(args, gather(args.params, args.given, ("teacher",))["teacher"], defaults)
-    with values.located():
+    with values_of(args, gather(args.params, args.given, ("teacher",))["teacher"], defaults) as values:
         return values.settings(DemonstrationSettings)
 
 
@@ -98,11 +97,8 @@ def _write(args: Namespace, robot: Robot, recording: str, settings: Demonstratio
         print_json(whole | picked(made, "slowed", "distance", "clipped"))
         return ExitCode.YES
     out = console()
-    out.print(
-        f"{args.out}: {motion.duration:.3g} s, {len(motion.times)} points of {made.shown} states, at most "
-        f"{made.distance:.2g} {robot.position_unit} from the shown motion",
-        soft_wrap=True,
-    )
+    text = f"{args.out}: {motion.duration:.3g} s, {len(motion.times)} points of {made.shown} states, at most "
+    out.print(f"{text}{made.distance:.2g} {robot.position_unit} from the shown motion", soft_wrap=True)
     if made.slowed > 1.0:
         out.print(f"It takes {made.slowed:.2f} times as long as shown ({made.duration:.3g} s): the limits require it.")
     for name in made.clipped:

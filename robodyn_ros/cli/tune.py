@@ -109,10 +109,8 @@ def write(path: Path, study: str, best: Tuned, after: Score) -> None:
     """
     parameters = {"controller": best.controller, "gains": best.gains}
     content = yaml.safe_dump({"/**/controller": {"ros__parameters": parameters}}, sort_keys=False)
-    about = (
-        f"# Gains from `robodyn tune {study}.yaml`. Of {after.cases} cases that the tuning has not seen,\n"
-        f"# {after.met} met the specification.\n"
-    )
+    about = f"# Gains from `robodyn tune {study}.yaml`. Of {after.cases} cases that the tuning has not seen,\n"
+    about += f"# {after.met} met the specification.\n"
     write_file("--out", path, about + content)
 
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import re
 from argparse import Action, ArgumentError, ArgumentParser, Namespace, RawDescriptionHelpFormatter, _ActionsContainer
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from enum import IntEnum
 from importlib import import_module
@@ -291,14 +292,19 @@ def gather(files: Sequence[Path], given: Sequence[str], nodes: Sequence[str] = N
     return found
 
 
-def values_of(args: Namespace, given: LoadedParameters, defaults: Mapping[str, Any]) -> FileParameters:
-    """The values of one node: those that :func:`gather` has read, over its defaults.
+@contextmanager
+def values_of(args: Namespace, given: LoadedParameters, defaults: Mapping[str, Any]) -> Iterator[FileParameters]:
+    """Yield the values of one node: those that :func:`gather` has read, over its defaults.
+
+    An error in the context has the file and line of the parameter that it names.
 
     Raises:
         InputError: as :func:`check_used`.
     """
     check_used(set(given) - set(defaults), defaults, args.given, given.located_names())
-    return FileParameters(given, defaults)
+    values = FileParameters(given, defaults)
+    with values.located():
+        yield values
 
 
 MISMATCH = (

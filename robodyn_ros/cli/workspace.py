@@ -203,6 +203,5 @@ def _cell(points: Array, samples: int) -> float:
         return 0.01
     edge = float((np.prod(wide) * PER_CELL / samples) ** (1.0 / len(wide)))
     power = 10.0 ** np.floor(np.log10(edge))
-    return next(
-        float(f"{factor * power:.6g}") for factor in (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0) if factor * power >= edge
-    )
+    factors = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0)
+    return next(float(f"{factor * power:.6g}") for factor in factors if factor * power >= edge)

@@ -53,9 +53,8 @@ ROUNDS = 30
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     add_arm(parser, nargs="?")
-    text = (
-        "measure this computer instead: period jitter, latency and lost messages of a control loop, and the safe gains"
-    )
+    text = "measure this computer instead: period jitter, latency and lost messages of a control loop, and the safe"
+    text += " gains"
     add_option(parser, "--computer", text, bool)
     add_option(parser, "--rate HZ", "rate of the states, with --computer [Hz] (default: %(default)g)", RATE)
     text = "duration of the measurement, with --computer [s] (default: %(default)g)"
@@ -92,10 +91,8 @@ def run(args: Namespace) -> ExitCode:
     batch, rollout, first = found["batch"], found["rollout"], found["first"]
     out.print(f"\n{BATCH:,} states of inverse dynamics: {_list(batch, lambda time: BATCH / time, ' million/s')}")
     out.print(f"1 s of RK4 at 1 kHz: {_list(rollout, lambda time: time / 1e3, ' ms')}")
-    warm, cold = first["warm"], first["cold"]
-    out.print(
-        f"URDF to first effort: {warm:.2f} s; with nothing compiled yet {cold:.2f} s; import {first['import']:.2f} s"
-    )
+    times = f"{first['warm']:.2f} s; with nothing compiled yet {first['cold']:.2f} s; import {first['import']:.2f} s"
+    out.print(f"URDF to first effort: {times}")
     return ExitCode.YES
 
 

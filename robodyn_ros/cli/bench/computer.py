@@ -139,10 +139,8 @@ def verdict(timing: Timing) -> str:
     if here.keeps and here.frequency >= default:
         said = f"Good enough for {timing.rate:g} Hz: {safe}, including the default gains ({default:g} rad/s)."
     elif here.keeps:
-        said = (
-            f"Good enough for {timing.rate:g} Hz with lower gains: {safe}, the default gains ({default:g} rad/s) are "
-            f"not. Set gains.<joint>.natural_frequency to {floor(here.frequency)} or less, or raise the rate."
-        )
+        said = f"Good enough for {timing.rate:g} Hz with lower gains: {safe}, the default gains ({default:g} rad/s) "
+        said += f"are not. Set gains.<joint>.natural_frequency to {floor(here.frequency)} or less, or raise the rate."
     else:
         why = f"{timing.lost:,} of {len(timing.latency):,} states had no effort" if timing.lost else "efforts come late"
         kept = [found.rate for rate in RATES if rate < timing.rate and (found := allowance(timing, rate)).keeps]
@@ -150,9 +148,8 @@ def verdict(timing: Timing) -> str:
         said = f"Not good enough for {timing.rate:g} Hz: {why}; {instead}."
     worst = float(np.nanmax(timing.latency + timing.late, initial=0.0)) + 1.0 / timing.rate
     if worst > timeout:
-        said += (
-            f" The longest wait was {worst:.2g} s: with a state_timeout of {timeout:g} s the arm would have been held."
-        )
+        said += f" The longest wait was {worst:.2g} s: with a state_timeout of {timeout:g} s the arm would have been"
+        said += " held."
     if timing.scheduling == "ordinary" and not is_enough(timing):
         said += " Allow real-time priority (rtprio in limits.conf(5)), and stop other programs."
     return said

@@ -136,14 +136,9 @@ def many_states(robot: Robot, plugin: str, rounds: int) -> dict[str, float]:
     if (model := pinocchio_model(robot.urdf)) is not None:
         import pinocchio
 
-        names = {
-            "f": pinocchio.rneaInParallel,
-            "threads": threads,
-            "pool": pinocchio.ModelPool(model, threads),
-            "q": np.asfortranarray(rng.uniform(-1.0, 1.0, (model.nq, BATCH))),
-            "v": np.asfortranarray(rng.uniform(-1.0, 1.0, (model.nv, BATCH))),
-            "out": np.zeros((model.nv, BATCH), order="F"),
-        }
+        q, v = (np.asfortranarray(rng.uniform(-1.0, 1.0, (rows, BATCH))) for rows in (model.nq, model.nv))
+        names = {"f": pinocchio.rneaInParallel, "threads": threads, "pool": pinocchio.ModelPool(model, threads)}
+        names |= {"q": q, "v": v, "out": np.zeros_like(v)}
         taken |= median_times({"Pinocchio": ("f(threads, pool, q, v, v, out)", names)}, rounds)
     return taken
 
@@ -228,13 +223,10 @@ def pinocchio_calls(xml: str) -> Calls:
     q = pinocchio.randomConfiguration(model, -np.ones(model.nq), np.ones(model.nq))
     names = {"m": model, "d": model.createData(), "q": q}
     names |= dict(zip("vu", rng.uniform(-1.0, 1.0, (2, model.nv)), strict=True))
-    statements = {
-        "inverse": ("f(m, d, q, v, u)", pinocchio.rnea),
-        "forward": ("f(m, d, q, v, u)", pinocchio.aba),
-        "mass_matrix": ("f(m, d, q)", pinocchio.crba),
-        "gravity": ("f(m, d, q)", pinocchio.computeGeneralizedGravity),
-    }
-    return {quantity: (call, names | {"f": function}) for quantity, (call, function) in statements.items()}
+    calls = {1: "f(m, d, q)", 3: "f(m, d, q, v, u)"}
+    functions = pinocchio.rnea, pinocchio.aba, pinocchio.crba, pinocchio.computeGeneralizedGravity
+    pairs = zip(QUANTITIES.items(), functions, strict=True)
+    return {name: (calls[count], names | {"f": function}) for (name, count), function in pairs}
 
 
 def mujoco_calls(xml: str) -> Calls:

@@ -166,18 +166,12 @@ def _counted(count: int, word: str) -> str:
 def as_data(urdf: Urdf, findings: list[Finding], robot: Robot | None, found: joints.Loads | None) -> dict[str, Any]:
     """The report for a script, as JSON takes it; robot and loads are None where no robot can be made."""
     moved = moving_links(urdf)
-    report: dict[str, Any] = {
-        "robot": urdf.name,
-        "findings": [finding._asdict() for finding in findings],
-        "links": [
-            {"name": link.name, "moves": link.name in moved}
-            | {name: getattr(link.inertial, name, None) for name in ("mass", "com", "inertia")}
-            for link in urdf.links
-        ],
-        "joints": [picked(joint, "name", "type", "mimic", "limits") for joint in urdf.joints],
-        "order": None if robot is None else robot.joint_names,
-        "loads": None,
-    }
+    report: dict[str, Any] = {"robot": urdf.name, "findings": [finding._asdict() for finding in findings], "links": []}
+    for link in urdf.links:
+        inertial = {name: getattr(link.inertial, name, None) for name in ("mass", "com", "inertia")}
+        report["links"].append({"name": link.name, "moves": link.name in moved, **inertial})
+    report["joints"] = [picked(joint, "name", "type", "mimic", "limits") for joint in urdf.joints]
+    report |= {"order": None if robot is None else robot.joint_names, "loads": None}
     if found is not None:
         report["loads"] = picked(found, "poses", "efforts", "worst", "worst_poses") | {
             "condition": {**found.condition, "worst": found.worst_condition},

@@ -137,10 +137,8 @@ def follower_findings(robot: Robot, urdf: Urdf) -> Iterator[Finding]:
         for bound in (leader.lower, leader.upper):
             position = body.ratio * bound + body.offset
             if np.isfinite(position) and not joint.lower - slack <= position <= joint.upper + slack:
-                text = (
-                    f"leaves its limits [{joint.lower:g}, {joint.upper:g}] {joint.position_unit}: where "
-                    f"{leader.name!r} is at its limit, {bound:g} {leader.position_unit}, it is at {position:g}"
-                )
+                text = f"leaves its limits [{joint.lower:g}, {joint.upper:g}] {joint.position_unit}: where "
+                text += f"{leader.name!r} is at its limit, {bound:g} {leader.position_unit}, it is at {position:g}"
                 yield Finding("warning", placed[joint.name].title, placed[joint.name].line, text)
 
 
@@ -203,11 +201,9 @@ def damping_findings(dynamics: Dynamics, step: float) -> Iterator[Finding]:
     for joint, rate, damping in zip(robot.joints, rates, robot.damping, strict=True):
         if rate * step > 1.0:
             inertia = f"{damping / rate:.2g} {'kg' if joint.is_prismatic else 'kg m²'}"
-            text = (
-                f"its damping of {damping:g} {joint.effort_unit}·s/{joint.position_unit} acts on an inertia of down to "
-                f"{inertia}: speed decays in {1e6 / rate:.3g} µs, {rate * step:.3g} times in a step of {1e3 * step:g} "
-                "ms; the simulator integrates that implicitly"
-            )
+            text = f"its damping of {damping:g} {joint.effort_unit}·s/{joint.position_unit} acts on an inertia of down "
+            text += f"to {inertia}: speed decays in {1e6 / rate:.3g} µs, {rate * step:.3g} times in a step of "
+            text += f"{1e3 * step:g} ms; the simulator integrates that implicitly"
             yield Finding("note", f"joint {joint.name!r}", None, text)
 
 
@@ -236,11 +232,9 @@ def motor_findings(robot: Robot, urdf: Urdf, lightest: Array) -> Iterator[Findin
     joint, line = robot.joints[worst], next(each.line for each in urdf.joints if each.name == robot.joint_names[worst])
     others = [name for name, lacking in zip(robot.joint_names, lacks, strict=True) if lacking and name != joint.name]
     as_those = f", as those of {', '.join(others)}" if others else ""
-    text = (
-        f"its motor is missing{as_those}: with the {lightest[worst]:.2g} kg m² of the links alone, the default gains "
-        f"({omega:g} rad/s) give a stiffness of {stiffness[worst]:.2g} N·m/rad, its limit is {joint.effort:g} N·m, and "
-        f"an unmodelled load makes it oscillate. {_motor_line(joint)}"
-    )
+    text = f"its motor is missing{as_those}: with the {lightest[worst]:.2g} kg m² of the links alone, the default "
+    text += f"gains ({omega:g} rad/s) give a stiffness of {stiffness[worst]:.2g} N·m/rad, its limit is "
+    text += f"{joint.effort:g} N·m, and an unmodelled load makes it oscillate. {_motor_line(joint)}"
     yield Finding("warning", f"joint {joint.name!r}", line, text)
 
 
@@ -295,10 +289,6 @@ def uncertainty_findings(dynamics: Dynamics) -> Iterator[Finding]:
         return
     parts = ", ".join(f"{name} {values[worst]:.0%}" for name, values in explained.items())
     less = " and ".join(f"{name}: {value:g}" for name, value in afforded(explained).items())
-    yield Finding(
-        "note",
-        f"joint {dynamics.robot.joint_names[worst]!r}",
-        None,
-        f"the controller's stated uncertainty explains {whole[worst]:.0%} of its effort limit in the home pose "
-        f"({parts}), so only its motion shows that its drive fails. Set smaller values if they are true: {less}",
-    )
+    text = f"the controller's stated uncertainty explains {whole[worst]:.0%} of its effort limit in the home pose "
+    text += f"({parts}), so only its motion shows that its drive fails. Set smaller values if they are true: {less}"
+    yield Finding("note", f"joint {dynamics.robot.joint_names[worst]!r}", None, text)

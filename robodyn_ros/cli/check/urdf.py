@@ -266,10 +266,8 @@ def _inertia(inertial: Inertial, size: Size) -> Iterator[Remark]:
         yield "warning", "its inertia looks as if taken about the joint; a URDF has it about the centre of mass"
     elif k > reach:
         hint = "".join(f": is it in {unit}?" for exponent, unit in UNITS.items() if abs(power - exponent) < NEAR)
-        yield (
-            "warning",
-            f"its inertia puts the mass {_length(k)} from its centre, but the link reaches only {_length(reach)}{hint}",
-        )
+        text = f"its inertia puts the mass {_length(k)} from its centre, but the link reaches only {_length(reach)}"
+        yield "warning", f"{text}{hint}"
     elif k < POINT_LIKE * size.diagonal:
         text = f"its inertia puts the mass within {_length(k)} of its centre, in a link of {_length(size.diagonal)}"
         yield "warning", f"{text}: that is too small"
