@@ -251,9 +251,8 @@ def data(document: Document) -> str:
         {"name": section.name, "title": section.title, "blocks": list(map(_block, section.blocks))}
         for section in document.sections
     ]
-    return as_json(
-        {"title": document.title, "blocks": list(map(_block, document.blocks)), "sections": sections}, indent=2
-    )
+    whole = {"title": document.title, "blocks": list(map(_block, document.blocks)), "sections": sections}
+    return as_json(whole, indent=2)
 
 
 def _block(block: Block) -> dict[str, Any]:

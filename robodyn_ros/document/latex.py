@@ -44,12 +44,9 @@ PROSE = {character: rf"\{character}" for character in "#%&{}_$"} | {
 }
 """Characters with a meaning in LaTeX, and the signs of this package's prose that are not ASCII."""
 
-ENGINES = {
-    **dict.fromkeys(
-        ("pdflatex", "lualatex", "xelatex"), ("-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape")
-    ),
-    "tectonic": (),
-}
+OPTIONS = ("-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape")
+
+ENGINES: dict[str, tuple[str, ...]] = {"pdflatex": OPTIONS, "lualatex": OPTIONS, "xelatex": OPTIONS, "tectonic": ()}
 """Programs that are looked for, in this order, and their options."""
 
 PATIENCE = 120.0

@@ -137,13 +137,13 @@ def joint_figure(
     return new_figure(path, joints, 3, (13.0, 2.3 * joints + foot), sharex=sharex)
 
 
+DrawRow = Callable[[Any, int, tuple[str, ...], Mapping[str, str]], None]
+"""Draws a row of a figure: its three axes, place of the joint, names of the laws, and law → colour."""
+
+
 @contextmanager
 def law_figure(
-    path: Path | None,
-    joints: int,
-    laws: Iterable[str],
-    draw: Callable[[Any, int, tuple[str, ...], Mapping[str, str]], None],
-    sharex: bool | str = True,
+    path: Path | None, joints: int, laws: Iterable[str], draw: DrawRow, sharex: bool | str = True
 ) -> Iterator[tuple[Any, Any]]:
     """Yield a figure of control laws, as :func:`joint_figure`, with a row for every ``LAWS_A_PANEL`` laws of a joint.
 
@@ -153,7 +153,7 @@ def law_figure(
         path: as :func:`new_figure`.
         joints: number of joints.
         laws: names of the laws.
-        draw: draws one row: its three axes, place of the joint, names of the laws, and law → colour.
+        draw: draws one row.
         sharex: as ``pyplot.subplots`` takes it.
     """
     colours, panels = law_colours(laws), law_panels(laws)

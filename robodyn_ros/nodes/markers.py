@@ -122,9 +122,8 @@ class MarkersNode(ExceptionGuard, Node):  # type: ignore[misc]
         parameters = NodeParameters(self)
         self._layers = frozenset(parameters["layers"])
         if unknown := sorted(self._layers - set(known)):
-            raise ConfigurationError(
-                f"layers: {', '.join(unknown)}: there are {', '.join(known)}{is_it(unknown[0], known)}"
-            )
+            choices = f"there are {', '.join(known)}{is_it(unknown[0], known)}"
+            raise ConfigurationError(f"layers: {', '.join(unknown)}: {choices}")
         self._tool: str = parameters["tool"]
         self._picture: Picture | None = None
         self._publisher = self.create_publisher(MarkerArray, "~/markers", RELIABLE)

@@ -127,13 +127,9 @@ class ReplayerNode(ExceptionGuard, Node):  # type: ignore[misc]
 
 def slower(motion: Trajectory, speed: float) -> Trajectory:
     """The same path at a ratio of its speed; lines, cubics and quintics between the points stay what they are."""
-    velocities, accelerations = motion.velocities, motion.accelerations
-    return Trajectory(
-        motion.times / speed,
-        motion.positions,
-        None if velocities is None else speed * velocities,
-        None if accelerations is None else speed**2 * accelerations,
-    )
+    velocities = None if motion.velocities is None else speed * motion.velocities
+    accelerations = None if motion.accelerations is None else speed**2 * motion.accelerations
+    return Trajectory(motion.times / speed, motion.positions, velocities, accelerations)
 
 
 def approached(dynamics: Dynamics, start: Array, motion: Trajectory) -> tuple[Trajectory, float]:
@@ -142,9 +138,8 @@ def approached(dynamics: Dynamics, start: Array, motion: Trajectory) -> tuple[Tr
     Raises:
         InputError: the arm cannot hold itself somewhere in the approach; the message names the joint.
     """
-    approach = point_to_point(
-        dynamics, start, motion.positions[0], velocity_limit=APPROACH * dynamics.robot.velocity_limit
-    )
+    limit = APPROACH * dynamics.robot.velocity_limit
+    approach = point_to_point(dynamics, start, motion.positions[0], velocity_limit=limit)
     if motion.accelerations is None:  # all points of a trajectory have the same: many lines or cubics then
         times = np.linspace(0.0, approach.duration, 2 + int(approach.duration / STEP))
         samples = approach.samples(times)

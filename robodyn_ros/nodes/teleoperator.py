@@ -30,15 +30,7 @@ from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 
 from robodyn_ros import create_dynamics
-from robodyn_ros.control.motion.teleoperation import (
-    Coupling,
-    FollowerPort,
-    JointCoupling,
-    LeaderPort,
-    PortMessage,
-    TeleoperationSettings,
-    ToolCoupling,
-)
+from robodyn_ros.control.motion import teleoperation
 from robodyn_ros.dynamics.task_space import DIRECTIONS
 from robodyn_ros.errors import ConfigurationError, InputError, RobodynError
 from robodyn_ros.nodes.common.arm_parameters import declare_tool, observe_description
@@ -72,7 +64,7 @@ class EndSettings(CheckedSettings):
 
     role: str = choice("leader", "which end of the coupling this is", choices=lambda: ROLES)
     coupling: str = choice(
-        "joints", "coupling, the same at both ends: joint by joint, or tool by tool", choices=lambda: COUPLED
+        "joints", "coupling, the same at both ends: joint by joint, or tool by tool", lambda: COUPLED
     )
     timeout: float = setting(
         0.2, "time without a message of the other end after which nothing is streamed", "s", 0.01, 10.0
@@ -89,7 +81,7 @@ def declare_parameters(node: Node) -> None:
     described = "names of the other end's joints, in the order of this arm's; the same if empty"
     declare(node, "other_joints", [""], described, read_only=True)
     declare_settings(node, EndSettings, read_only=True)
-    declare_settings(node, TeleoperationSettings, read_only=True)
+    declare_settings(node, teleoperation.TeleoperationSettings, read_only=True)
 
 
 class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
@@ -111,13 +103,14 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         mention_unknown(self)
         own = parameters.settings(EndSettings)
         self._own, self._leads, self._timeout = own, own.role == "leader", own.timeout
-        self._settings = parameters.settings(TeleoperationSettings)
+        self._settings = parameters.settings(teleoperation.TeleoperationSettings)
         self._others = [name for name in parameters["other_joints"] if name]
-        self._received: tuple[float, PortMessage | None] = -math.inf, None  # time of arrival [s], and message
+        # Time of arrival [s], and message.
+        self._received: tuple[float, teleoperation.PortMessage | None] = -math.inf, None
         self._newest = 0.0  # stamp of the newest message of the other end [s]
         self._time = 0.0  # stamp of the latest state [s]
         self._feedback_effort: Array | None = None  # effort of the follower's law
-        self._end: LeaderPort | FollowerPort | None = None
+        self._end: teleoperation.LeaderPort | teleoperation.FollowerPort | None = None
         self._exit = end
         self._robot: Robot | None = None
         self._heard = -math.inf  # when the controller last named its joints [s]
@@ -141,7 +134,7 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         return silent or self._watch.error is None or (not self._leads and self._feedback_effort is None)
 
     @property
-    def _message(self) -> PortMessage | None:
+    def _message(self) -> teleoperation.PortMessage | None:
         """The latest message of the other end; None if it is too old."""
         return self._received[1] if monotonic() - self._received[0] < self._timeout else None
 
@@ -172,11 +165,11 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         """Make the coupling of an arm, which is the whole one or has locked joints."""
         dynamics = create_dynamics("rnea", robot)
         if self._own.coupling == "tool":
-            self._coupling: Coupling = ToolCoupling(dynamics, NodeParameters(self)["tool"])
+            self._coupling: teleoperation.Coupling = teleoperation.ToolCoupling(dynamics, NodeParameters(self)["tool"])
             self._names, self._order = list(DIRECTIONS), JointOrder(DIRECTIONS)
         else:
             other = dict(zip(self._whole.joint_names, self._others or self._whole.joint_names, strict=True))
-            self._coupling = JointCoupling(np.diagonal(dynamics.mass_matrix(robot.home)))
+            self._coupling = teleoperation.JointCoupling(np.diagonal(dynamics.mass_matrix(robot.home)))
             self._names, self._order = list(robot.joint_names), JointOrder([other[name] for name in robot.joint_names])
         self._robot, self._feedback_order = robot, JointOrder(robot.joint_names)
         self._space = ConfigurationSpace(robot)
@@ -216,7 +209,7 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
             return
         self._newest, (position, velocity) = stamp, state
         parts = (position, effort, np.zeros_like(effort)) if self._leads else (effort, position, velocity)
-        self._received = monotonic(), PortMessage(*parts)
+        self._received = monotonic(), teleoperation.PortMessage(*parts)
 
     def _on_feedback(self, message: JointState) -> None:
         try:
@@ -245,11 +238,13 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         else:
             self._follow(dt, q, received, message)
 
-    def _lead(self, dt: float, q: Array, qd: Array, received: PortMessage | None, message: JointState) -> None:
+    def _lead(
+        self, dt: float, q: Array, qd: Array, received: teleoperation.PortMessage | None, message: JointState
+    ) -> None:
         robot = self._robot
         assert robot is not None
-        if not isinstance(self._end, LeaderPort):
-            self._end = LeaderPort(self._coupling, robot.effort_limit, self._settings)
+        if not isinstance(self._end, teleoperation.LeaderPort):
+            self._end = teleoperation.LeaderPort(self._coupling, robot.effort_limit, self._settings)
         q = self._led = self._space.near(q if self._led is None else self._led, q)
         effort = self._end.update(dt, q, qd, received)
         told = self._end.message(q, qd)
@@ -258,13 +253,13 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         if received is not None:  # the present position, so that the law adds nothing to the reflected effort
             self._publish(self._references, robot.joint_names, message, position=q, velocity=qd, effort=effort)
 
-    def _follow(self, dt: float, q: Array, received: PortMessage | None, message: JointState) -> None:
+    def _follow(self, dt: float, q: Array, received: teleoperation.PortMessage | None, message: JointState) -> None:
         robot = self._robot
         assert robot is not None and self._feedback_effort is not None
-        if not isinstance(self._end, FollowerPort):
+        if not isinstance(self._end, teleoperation.FollowerPort):
             reference = self._watch.reference
             begin, limits = q if reference is None else reference, (robot.lower, robot.upper)
-            self._end = FollowerPort(self._coupling, begin, robot.velocity_limit, limits)
+            self._end = teleoperation.FollowerPort(self._coupling, begin, robot.velocity_limit, limits)
         position, velocity = self._end.update(dt, self._feedback_effort, received)
         told = self._end.message(self._feedback_effort)
         sent, names = self._sent, self._names

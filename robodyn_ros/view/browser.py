@@ -35,6 +35,9 @@ from robodyn_ros.view.overlay import SKELETON, Overlay
 if TYPE_CHECKING:
     import viser
 
+Known = Array | None
+"""Values of the joints (n,), None if they are unknown."""
+
 PATIENCE = 0.5
 """Time of rest after a request from which on the arm counts as one that does not move [s]."""
 
@@ -243,13 +246,7 @@ class Browser:
         client.send_file_download(f"{name}.png", content, save_immediately=True)
 
     def show(
-        self,
-        q: Array,
-        qd: Array,
-        effort: Array | None,
-        reference: Array | None,
-        layers: frozenset[str],
-        more: Iterable[Mark] = (),
+        self, q: Array, qd: Array, effort: Known, reference: Known, layers: frozenset[str], more: Iterable[Mark] = ()
     ) -> None:
         """Draw a state.
 

@@ -48,9 +48,8 @@ class ArmDrawing:
         shapes = read_shapes(robot) if ghost is None else moving_shapes(robot)
         body = {link.name: link.body for link in robot.links}
         self.bodies: set[int] = set()
-        self._frames = {
-            name: scene.add_frame(f"{root}/{name}", show_axes=False) for name in {shape.link for shape in shapes}
-        }
+        links = {shape.link for shape in shapes}
+        self._frames = {name: scene.add_frame(f"{root}/{name}", show_axes=False) for name in links}
         self._top = scene.add_frame(root, show_axes=False)
         self._poses: dict[str, Array] = {}
         self._corners: list[tuple[str, Array]] = []

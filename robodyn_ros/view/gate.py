@@ -24,7 +24,7 @@ import re
 import secrets
 import socket
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from html import escape
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
@@ -144,12 +144,10 @@ class Gate:
         if self.cookie(path):
             return True
         for text in cookies:
-            try:
+            with suppress(CookieError):
                 morsel = SimpleCookie(text).get(self._cookie_name)
-            except CookieError:
-                continue
-            if morsel is not None and self._is_token(morsel.value):
-                return True
+                if morsel is not None and self._is_token(morsel.value):
+                    return True
         return False
 
     def _is_token(self, text: str) -> bool:
@@ -163,11 +161,8 @@ class Gate:
         name = parts[1].strip("[]").lower()
         if name in self._names:
             return True
-        try:
-            address = ipaddress.ip_address(name)
-        except ValueError:
-            return False
-        return address.is_loopback or is_exposed(self._host)
+        address = _ip_address(name)
+        return address is not None and (address.is_loopback or is_exposed(self._host))
 
     @contextmanager
     def installed(self) -> Iterator[None]:
@@ -229,17 +224,21 @@ class Gate:
 
 def is_exposed(host: str) -> bool:
     """True if other machines reach a server that listens at an address."""
-    try:
-        return not ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host.lower() != "localhost"
+    address = _ip_address(host)
+    return host.lower() != "localhost" if address is None else not address.is_loopback
+
+
+def _ip_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """The address that a text is; None for a name."""
+    with suppress(ValueError):
+        return ipaddress.ip_address(host)
+    return None
 
 
 def _address(host: str) -> str:
     """The host in a browser's address bar for an address that a server listens at."""
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
+    address = _ip_address(host)
+    if address is None:
         return host
     if address.is_unspecified:
         return "localhost"

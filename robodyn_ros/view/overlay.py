@@ -93,9 +93,8 @@ class Overlay:
         self._traces: dict[str, deque[Array]] = {}
         names = (*(body.name for body in robot.bodies), self.tip)
         places = [self._kinematics.pose(name, robot.home)[:3, 3] for name in names]
-        extents = (
-            np.ptp(np.array(group), axis=0).max() for group in (places, [*places, np.zeros(3)], self.places(robot.home))
-        )
+        groups = (places, [*places, np.zeros(3)], self.places(robot.home))
+        extents = (np.ptp(np.array(group), axis=0).max() for group in groups)
         self.size = next((float(extent) for extent in extents if extent > 0.0), 1.0)
 
     def marks(self, q: Array, qd: Array, effort: Array | None = None, reference: Array | None = None) -> list[Mark]:

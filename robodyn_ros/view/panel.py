@@ -332,8 +332,8 @@ class Panel:
         series = [uplot.Series(label=name, stroke=color, width=2) for name, color in curves]
         empty = tuple(np.zeros(2) for _ in range(len(series) + 1))
         legend = uplot.Legend(show=len(series) > 1, live=False)
-        look = {"title": " ", "scales": plot_scales(-1.0, -1.0, 1.0), "padding": (12, 12, 0, 12), "aspect": 1.6}
-        return self._gui.add_uplot(empty, (uplot.Series(label="time [s]"), *series), legend=legend, **look)
+        look = {"title": " ", "scales": plot_scales(-1.0, -1.0, 1.0), "legend": legend, "padding": (12, 12, 0, 12)}
+        return self._gui.add_uplot(empty, (uplot.Series(label="time [s]"), *series), **look, aspect=1.6)
 
 
 def plot_range(curves: Iterable[Array], least: float) -> tuple[float, float]:

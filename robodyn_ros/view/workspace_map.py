@@ -37,6 +37,9 @@ HALO = "white"
 SLICES = ("xz", "yz", "xy")
 """Planes of the slices."""
 
+Ends = tuple[float, float]
+"""The least and the greatest value of a scale of colours."""
+
 MOST = 60_000
 """Greatest number of cells that a cloud shows."""
 
@@ -80,9 +83,7 @@ def draw_map(
     figure = _figure((5.5 * ratio**0.5 + 1.8, 5.5 / ratio**0.5 + 0.9))
     axes = figure.add_subplot()
     image = _squares(axes, robot, found, near, plane, levels, _ends(found.values))
-    _scale(figure, image, axes, label, levels)
-    figure.suptitle(title, parse_math=False)
-    figure.savefig(path, dpi=110, bbox_inches="tight", pad_inches=0.15)
+    _finish(path, figure, image, axes, title, label, levels)
 
 
 def draw_views(path: Path, robot: Robot, found: Cells, title: str, label: str, levels: Sequence[float] = ()) -> None:
@@ -102,19 +103,11 @@ def draw_views(path: Path, robot: Robot, found: Cells, title: str, label: str, l
         axes.set_title(f"{AXES[third]} = {at + 0.0:.3g} m", fontsize="medium")
     cloud = figure.add_subplot(grid[1, 1], projection="3d")
     _cloud(cloud, robot, found, ends)
-    _scale(figure, image, [*maps, cloud], label, levels)
-    figure.suptitle(title, parse_math=False)
-    figure.savefig(path, dpi=110, bbox_inches="tight", pad_inches=0.15)
+    _finish(path, figure, image, [*maps, cloud], title, label, levels)
 
 
 def _squares(
-    axes: Any,
-    robot: Robot,
-    found: Cells,
-    near: NDArray[np.bool_],
-    plane: str,
-    levels: Sequence[float],
-    ends: tuple[float, float],
+    axes: Any, robot: Robot, found: Cells, near: NDArray[np.bool_], plane: str, levels: Sequence[float], ends: Ends
 ) -> Any:
     """Draw a map of some of the cells, and the arm; return the image."""
     columns = [AXES.index(axis) for axis in plane]
@@ -127,9 +120,8 @@ def _squares(
     (left, low), (right, high) = where.min(axis=0) - edge / 2, where.max(axis=0) + edge / 2
     extent = (left, right, low, high)
     shown = np.minimum(picture, ends[1])  # Matplotlib leaves out what is infinite
-    image = axes.imshow(
-        shown, origin="lower", extent=extent, cmap="viridis", interpolation="nearest", vmin=ends[0], vmax=ends[1]
-    )
+    look = {"cmap": "viridis", "interpolation": "nearest", "vmin": ends[0], "vmax": ends[1]}
+    image = axes.imshow(shown, origin="lower", extent=extent, **look)
     _contours(axes, picture, levels, extent)
     lines = [line[:, columns] for line in _arm(robot)]
     for line in lines:
@@ -159,7 +151,7 @@ def _contours(axes: Any, picture: Array, levels: Sequence[float], extent: tuple[
         axes.contour(smooth, inside, colors="white", linewidths=1.4, origin="lower", extent=extent)
 
 
-def _ends(values: Array) -> tuple[float, float]:
+def _ends(values: Array) -> Ends:
     """The ends of the scale of colours: a few cells with far greater or infinite values do not stretch it."""
     known = values[np.isfinite(values)]
     if not len(known):
@@ -167,7 +159,7 @@ def _ends(values: Array) -> tuple[float, float]:
     return float(known.min()), max(float(np.percentile(known, 98.0)), float(known.min()) + 1e-9)
 
 
-def _cloud(axes: Any, robot: Robot, found: Cells, ends: tuple[float, float]) -> None:
+def _cloud(axes: Any, robot: Robot, found: Cells, ends: Ends) -> None:
     """Draw all cells but those of the quarter before the arm, and the arm."""
     kept = ~((found.centers[:, 0] > 0.0) & (found.centers[:, 1] < 0.0))
     centers, values = found.centers[kept], np.minimum(found.values[kept], ends[1])
@@ -190,11 +182,14 @@ def _arm(robot: Robot) -> list[Array]:
     return [mark.points for mark in marks if mark.layer == SKELETON and not mark.name.endswith(".joint")]  # type: ignore[union-attr]
 
 
-def _scale(figure: Any, image: Any, axes: Any, label: str, levels: Sequence[float]) -> None:
+def _finish(path: Path, figure: Any, image: Any, axes: Any, title: str, label: str, levels: Sequence[float]) -> None:
+    """Draw the scale of colours and the title, and write the picture."""
     scale = figure.colorbar(image, ax=axes, label=label, shrink=0.85, extend="max")
     for level in (level for level in levels if image.norm.vmin <= level <= image.norm.vmax):
         scale.ax.axhline(level, color="white", linewidth=2.0)
         scale.ax.axhline(level, color="black", linewidth=0.8)
+    figure.suptitle(title, parse_math=False)
+    figure.savefig(path, dpi=110, bbox_inches="tight", pad_inches=0.15)
 
 
 def _figure(size: tuple[float, float]) -> Any:

@@ -40,10 +40,8 @@ def declared(arguments: Mapping[str, Argument]) -> list[Any]:
     from launch.actions import DeclareLaunchArgument
 
     return [
-        DeclareLaunchArgument(
-            name, default_value=default, description=description, choices=choices[0] if choices else None
-        )
-        for name, (default, description, *choices) in arguments.items()
+        DeclareLaunchArgument(name, default_value=default, description=text, choices=choices[0] if choices else None)
+        for name, (default, text, *choices) in arguments.items()
     ]
 
 
@@ -201,10 +199,8 @@ class ControllerManager(NamedTuple):
             ConfigurationError: they are others, or no list of names.
         """
         if joints and not (isinstance(joints, list) and sorted(map(str, joints)) == sorted(self.joints)):
-            raise ConfigurationError(
-                f"ros2_control: {self.efforts} of {self.path} takes the efforts of {list(self.joints)}, but {by} "
-                f"{joints!r}: name the same joints in both, or choose none"
-            )
+            problem = f"{self.efforts} of {self.path} takes the efforts of {list(self.joints)}, but {by} {joints!r}"
+            raise ConfigurationError(f"ros2_control: {problem}: name the same joints in both, or choose none")
 
 
 def read_controller_manager(path: Path) -> ControllerManager:
@@ -224,9 +220,8 @@ def read_controller_manager(path: Path) -> ControllerManager:
         raise ConfigurationError(f"ros2_control: {path} {problem}")
     joints = forward[effort[0]].get("joints")
     if not (isinstance(joints, list) and joints and all(isinstance(joint, str) for joint in joints)):
-        raise ConfigurationError(
-            f"ros2_control: joints of {effort[0]} in {path} must be a list of names, not {joints!r}"
-        )
+        problem = f"joints of {effort[0]} in {path} must be a list of names, not {joints!r}"
+        raise ConfigurationError(f"ros2_control: {problem}")
     return ControllerManager(path, tuple(types), effort[0], tuple(joints))
 
 

@@ -202,9 +202,8 @@ def rest_position(watch: Watch) -> Array:
         name = watch.robot.joint_names[joint]
         raise NotReadyError(f"the arm moves: joint {name!r} by {watch.qd[joint]:.3g} per s; a plan begins at rest")
     reference = watch.reference
-    return np.array(
-        watch.q if reference is None or (np.abs(reference - watch.q) > START_TOLERANCE).any() else reference
-    )
+    is_near = reference is not None and (np.abs(reference - watch.q) <= START_TOLERANCE).all()
+    return np.array(reference if is_near else watch.q)
 
 
 def check_start(watch: Watch, start: Array) -> None:
@@ -339,10 +338,8 @@ class ToolWatch:
 
     def _stiffness(self, q: Array, size: float) -> list[Mark]:
         values = self._values[CONTROLLER]
-        if values.get("controller") != IMPEDANCE:
-            return []
         stiffness = values.get(f"{IMPEDANCE}.stiffness")
-        if stiffness is None:
+        if stiffness is None or values.get("controller") != IMPEDANCE:
             return []
         pose = self._pose(values.get(TOOL.name), q)
         axes = pose[:3, :3] if values.get("task.frame") == "tool" else np.eye(3)
@@ -351,11 +348,10 @@ class ToolWatch:
     def _walls(self, q: Array, size: float) -> list[Mark]:
         found: list[Mark] = []
         values = self._values[CONTROLLER]
-        if values.get("controller") == GUIDING:
-            walls = values.get(f"{GUIDING}.walls")
-            if walls is not None:
-                place = self._pose(values.get(TOOL.name), q)[:3, 3]
-                found += box_lines(np.array(walls[:3]), np.array(walls[3:]), place, FAR, size)
+        walls = values.get(f"{GUIDING}.walls")
+        if walls is not None and values.get("controller") == GUIDING:
+            place = self._pose(values.get(TOOL.name), q)[:3, 3]
+            found += box_lines(np.array(walls[:3]), np.array(walls[3:]), place, FAR, size)
         values = self._values[SIMULATOR]
         point, normal = values.get("wall.point"), values.get("wall.normal")
         if values.get("wall.link") and point is not None and any(normal or ()):

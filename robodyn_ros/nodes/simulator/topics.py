@@ -193,10 +193,9 @@ class SimulatorOutput:
         if len(infos) < 2:
             return ""
         nodes = sorted(f"{info.node_namespace.rstrip('/')}/{info.node_name}" for info in infos)
-        return (
-            f"{topic} has {len(nodes)} publishers, {' and '.join(nodes)}: time jumps for all subscribers; give "
-            "each arm a namespace and clock (namespace:= of the launch files, or -r __ns:=/left -r /clock:=clock)"
-        )
+        remedy = "each arm a namespace and clock (namespace:= of the launch files, or -r __ns:=/left -r /clock:=clock)"
+        problem = f"{len(nodes)} publishers, {' and '.join(nodes)}: time jumps for all subscribers"
+        return f"{topic} has {problem}; give {remedy}"
 
     def publish_clock(self, steps: int) -> None:
         """Publish the time, counted in steps."""

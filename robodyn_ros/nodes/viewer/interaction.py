@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from time import monotonic
 from typing import Any
 
@@ -110,13 +110,10 @@ class ViewTarget:
                 which it is released is to be planned.
         """
         self._gizmo.streams = streams
-        try:
-            while True:
-                message = PoseStamped(pose=to_pose(self._requests.get_nowait()))
-                message.header.frame_id = self._watch.robot.root
-                (self._targets if streams else self._goals).publish(message)
-        except Empty:
-            pass
+        while not self._requests.empty():
+            message = PoseStamped(pose=to_pose(self._requests.get()))
+            message.header.frame_id = self._watch.robot.root
+            (self._targets if streams else self._goals).publish(message)
         tool = self._poses.tool if visible else None
         self._gizmo.show(tool, bool((np.abs(self._watch.qd) > STANDSTILL).any()))
 
@@ -266,16 +263,13 @@ class ArmRequests:
         self._plugins_known = False
         self._told = False  # True while the controller's model has the payload of the panel
         self._trajectories = node.create_publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory", RELIABLE)
-        services: dict[str, type[Any]] = {
-            f"{CONTROLLER}/hold": Trigger,
-            f"{CONTROLLER}/get_parameters": GetParameters,
-            f"{CONTROLLER}/set_parameters": SetParameters,
-            f"{SIMULATOR}/set_parameters": SetParameters,
-            f"{SIMULATOR}/pause": SetBool,
-            f"{SIMULATOR}/reset": Trigger,
-            f"{SIMULATOR}/step": Trigger,
+        services: dict[type[Any], tuple[str, ...]] = {
+            Trigger: (f"{CONTROLLER}/hold", f"{SIMULATOR}/reset", f"{SIMULATOR}/step"),
+            SetBool: (f"{SIMULATOR}/pause",),
+            GetParameters: (f"{CONTROLLER}/get_parameters",),
+            SetParameters: (f"{CONTROLLER}/set_parameters", f"{SIMULATOR}/set_parameters"),
         }
-        self._clients = {name: node.create_client(kind, name) for name, kind in services.items()}
+        self._clients = {name: node.create_client(kind, name) for kind, some in services.items() for name in some}
         self._controller = node.resolve_topic_name(CONTROLLER)
         self._logger = self._controller.strip("/").replace("/", ".")
         node.create_subscription(ParameterEvent, "/parameter_events", self._on_parameters, RELIABLE)
@@ -315,11 +309,8 @@ class ArmRequests:
 
     def send(self) -> None:
         """Send the requests since the last call; of references only the latest."""
-        while True:
-            try:
-                self._waiting.get_nowait()()
-            except Empty:
-                break
+        while not self._waiting.empty():
+            self._waiting.get()()
         goal, self._reference = self._reference, None
         if goal is not None:
             self._move([goal])
