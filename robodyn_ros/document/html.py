@@ -140,9 +140,8 @@ def _table(block: page.TableBlock) -> str:
             for j in range(len(row))
         )
         marks = (f' class="{found}"' if found else "" for found in classes)
-        lines.append(
-            "<tr>" + "".join(f"<td{mark}>{_prose(cell)}</td>" for mark, cell in zip(marks, row, strict=True)) + "</tr>"
-        )
+        cells = "".join(f"<td{mark}>{_prose(cell)}</td>" for mark, cell in zip(marks, row, strict=True))
+        lines.append(f"<tr>{cells}</tr>")
     body = "\n".join(lines)
     name = "cells numeric" if block.numeric else "cells"
     return f'<div class="scroll"><table class="{name}">\n{body}\n</table></div>'

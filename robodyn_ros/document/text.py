@@ -235,9 +235,7 @@ def _matrix(equation: page.MatrixBlock) -> Iterator[str]:
     name = f"{INDENT}{unicode(equation.name)} = "
     middle, last = (len(cells) - 1) // 2, len(cells) - 1
     for place, row in enumerate(cells):
-        left, right = (
-            ("(", ")") if last == 0 else ("⎛", "⎞") if place == 0 else ("⎝", "⎠") if place == last else ("⎜", "⎟")
-        )
+        left, right = {0: ("⎛", "⎞"), last: ("⎝", "⎠")}.get(place, ("⎜", "⎟")) if last else ("(", ")")
         padded = [cell + " " * (wide - width(cell)) for cell, wide in zip(row, widths, strict=True)]
         yield f"{name if place == middle else ' ' * width(name)}{left} {'   '.join(padded)} {right}"
 

@@ -178,9 +178,8 @@ class TeacherNode(ExceptionGuard, Node):  # type: ignore[misc]
             raise NotReadyError("no motion was recorded: fewer than two states came before the end")
         heading = ["time [s]", *(f"{name}/position [{unit}]" for name, unit in zip(names, units, strict=True))]
         rows = np.array([[when, *q] for when, q in self._rows])
-        np.savetxt(
-            self._path, rows, fmt="%.17g", delimiter=",", header=",".join(heading), comments="", encoding="utf-8"
-        )
+        form = {"fmt": "%.17g", "delimiter": ",", "comments": "", "encoding": "utf-8"}
+        np.savetxt(self._path, rows, header=",".join(heading), **form)
         tell({"states": len(rows)})
 
 

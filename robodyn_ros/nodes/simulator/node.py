@@ -177,17 +177,13 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         if not self._paused:
             self._time.start()
 
-    def _resume(self) -> None:
-        """Let time pass, and measure its rate from here on."""
-        self._restart_report()
-        self._time.start()
-
     def _on_pause(self, request: SetBool.Request) -> str:
         before, self._paused = self._paused, request.data
         if self._paused:
             self._time.stop()
         elif before:
-            self._resume()
+            self._restart_report()
+            self._time.start()
         return "paused" if request.data else "running"
 
     def _on_reset(self, request: Trigger.Request) -> str:
