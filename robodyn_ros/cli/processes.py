@@ -77,12 +77,12 @@ def isolated() -> Iterator[dict[str, str]]:
 Parameters = Mapping[str, Any]
 """Name → value of a node's parameters."""
 
-Topics = Mapping[str, str]
-"""Name → new name of a node's topics."""
+Topics = Mapping[str, str] | None
+"""Topic → its new name; None if all keep theirs."""
 
 
 def node_command(
-    node: str, parameters: Parameters, folder: Path, files: Sequence[Path] = (), remappings: Topics | None = None
+    node: str, parameters: Parameters, folder: Path, files: Sequence[Path] = (), remappings: Topics = None
 ) -> list[str]:
     """Return the command line of a node.
 
@@ -129,7 +129,7 @@ def _start(command: Sequence[str], log: IO[str], **options: Any) -> subprocess.P
 
 @contextmanager
 def reporting_node(
-    node: str, parameters: Parameters, remappings: Topics | None = None, stdin: int | None = None
+    node: str, parameters: Parameters, remappings: Topics = None, stdin: int | None = None
 ) -> Iterator[subprocess.Popen[str]]:
     """Start a node that writes each step as a line of JSON on stdout, and wait for its end after the ``with`` block.
 
@@ -261,12 +261,7 @@ class ProcessGroup:
         self.stop()
 
     def start(
-        self,
-        node: str,
-        parameters: Parameters,
-        files: Sequence[Path] = (),
-        remappings: Topics | None = None,
-        piped: bool = False,
+        self, node: str, parameters: Parameters, files: Sequence[Path] = (), topics: Topics = None, piped: bool = False
     ) -> GroupProcess:
         """Start a node.
 
@@ -274,10 +269,10 @@ class ProcessGroup:
             node: module of ``robodyn_ros.nodes`` to run, and the node's name.
             parameters: name → value; these override the files.
             files: parameter files.
-            remappings: topic → its new name.
+            topics: topic → its new name.
             piped: give stdout a pipe, which the caller reads line by line.
         """
-        command = dying_with_parent(node_command(node, parameters, self._folder, files, remappings))
+        command = dying_with_parent(node_command(node, parameters, self._folder, files, topics))
         log = self._folder / f"{node}.log"
         with open(log, "w", encoding="utf-8") as out, signals_deferred():
             output = subprocess.PIPE if piped else out

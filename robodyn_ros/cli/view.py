@@ -77,7 +77,7 @@ def run(args: Namespace) -> ExitCode:
         if start:
             start(group)
         parameters = {**shown, "host": args.host, "port": args.port}
-        viewer = group.start("viewer", parameters, remappings=namespace, piped=True)
+        viewer = group.start("viewer", parameters, topics=namespace, piped=True)
         if is_exposed(args.host):
             console(stderr=True).print(f"warning: {EXPOSED}")
         if args.attach:
