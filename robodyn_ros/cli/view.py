@@ -28,7 +28,7 @@ from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 from robodyn_ros.cli.arm import OWN_GAINS, POSES, add_arm, arm_of, arm_settings, arm_source, chooses_joints
 from robodyn_ros.cli.console import console
@@ -67,7 +67,7 @@ def run(args: Namespace) -> ExitCode:
     of_arm = ("joints", "locked", "root", "tip", "params", "given", "controller", "dynamics", "accept")
     only_with(args, not args.attach, "without --attach, which shows an arm with its parameters,", *of_arm)
     namespace = namespace_of(args, args.attach, "with --attach")
-    shown, start = ({}, None) if args.attach else _arm(args)
+    shown, start = _Arm({}, None) if args.attach else _arm(args)
     check_free(args.host, args.port)
     with (
         TemporaryDirectory(prefix="robodyn-") as folder,
@@ -86,8 +86,15 @@ def run(args: Namespace) -> ExitCode:
         group.stay()
 
 
-def _arm(args: Namespace) -> tuple[dict[str, Any], Callable[[ProcessGroup], object] | None]:
-    """Read the arm and check its parameters: those of the viewer, and what starts simulator and controller, if any."""
+class _Arm(NamedTuple):
+    """The arm of the command line."""
+
+    shown: dict[str, Any]  # parameters of the viewer
+    start: Callable[[ProcessGroup], object] | None  # of simulator and controller, if it has masses
+
+
+def _arm(args: Namespace) -> _Arm:
+    """Read the arm and check its parameters."""
     document = read_document(arm_source(args))
     robot = arm_of(document, args)
     given = node_parameters(args, robot)
@@ -106,9 +113,9 @@ def _arm(args: Namespace) -> tuple[dict[str, Any], Callable[[ProcessGroup], obje
         pictured |= {f"poses.{name}": list(q) for name, q in POSES.items()}
     if not any(body.inertial.mass for body in robot.bodies):
         print(f"{robot.name} has no masses: the viewer poses it, without simulator and controller", file=sys.stderr)
-        return {**pictured, "posed": True}, None
+        return _Arm({**pictured, "posed": True}, None)
     start = partial(start_arm, parameters=model, controller=args.controller, given=given)
-    return {**pictured, "use_sim_time": True}, start
+    return _Arm({**pictured, "use_sim_time": True}, start)
 
 
 def url(group: ProcessGroup, viewer: GroupProcess) -> str:
