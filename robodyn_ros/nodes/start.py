@@ -19,6 +19,7 @@ try:  # Ctrl-C may come before _start handles it
     from functools import partial
     from importlib import import_module
     from types import FrameType
+    from typing import NamedTuple
 
     from robodyn_ros.errors import RobodynError, need_ros, one_of
 except KeyboardInterrupt:
@@ -43,21 +44,30 @@ NODES = {
 """Name of a node → its module in this folder, and its class; verbs start those without a command."""
 
 
+class Executable(NamedTuple):
+    """The command of a node."""
+
+    summary: str
+    needs: str  # its required or usual arguments
+
+
 EXECUTABLES = {
-    "controller": (
+    "controller": Executable(
         "joint states in, efforts out, by computed torque or another control law",
         "--params-file config/prr.yaml -p robot_description:=arm.urdf",
     ),
-    "simulator": (
+    "simulator": Executable(
         "efforts in, joint states out: stands in for the arm, its drives and its sensors",
         "-p robot_description:=arm.urdf -r commands:=controller/commands",
     ),
-    "markers": ("markers of masses, efforts and the reference, for RViz", ""),
-    "viewer": ("the arm in a browser, at the address that it prints", "-p port:=8080"),
-    "planner": ("the best motion to a target, by the arm's dynamics", "--params-file config/prr.yaml"),
-    "teleoperator": ("one end of a coupling of two arms, a leader and a follower", "-p role:=leader -r __ns:=/leader"),
+    "markers": Executable("markers of masses, efforts and the reference, for RViz", ""),
+    "viewer": Executable("the arm in a browser, at the address that it prints", "-p port:=8080"),
+    "planner": Executable("the best motion to a target, by the arm's dynamics", "--params-file config/prr.yaml"),
+    "teleoperator": Executable(
+        "one end of a coupling of two arms, a leader and a follower", "-p role:=leader -r __ns:=/leader"
+    ),
 }
-"""Name of a node with a command → its summary, and its required or usual arguments."""
+"""Name of a node with a command → its help."""
 
 
 def main() -> int:
@@ -76,11 +86,11 @@ def help_parser(name: str, program: str) -> ArgumentParser:
         name: of the node.
         program: the command, as it was called.
     """
-    summary, needs = EXECUTABLES.get(name, ("a verb of robodyn starts it", ""))
+    node = EXECUTABLES.get(name, Executable("a verb of robodyn starts it", ""))
     return ArgumentParser(
         program,
         usage=f"{program} [-h] [--ros-args ARGUMENTS]",
-        description=f"The {name} node: {summary}.",
+        description=f"The {name} node: {node.summary}.",
         epilog=(
             "ROS 2 arguments:\n"
             "  -p NAME:=VALUE        a parameter\n"
@@ -89,7 +99,7 @@ def help_parser(name: str, program: str) -> ArgumentParser:
             "  -r __ns:=/LEFT        a namespace\n"
             "\n"
             "examples:\n"
-            f"  {' '.join(f'{program} --ros-args {needs}'.split())}\n"
+            f"  {' '.join(f'{program} --ros-args {node.needs}'.split())}\n"
             f"  ros2 param list /{name}\n"
             "\n"
             f"Topics, services and parameters: {PAGES}/{name}.md"
