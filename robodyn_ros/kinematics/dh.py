@@ -31,7 +31,8 @@ from numpy.typing import ArrayLike
 from robodyn_ros.checks import as_real, check_choice, finite_array, finite_states
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import se3
-from robodyn_ros.robot import Body, Inertial, Joint, Pose, Robot
+from robodyn_ros.kinematics.screws import JointAxis, joint_axes
+from robodyn_ros.robot import Inertial, Joint, Pose, Robot
 from robodyn_ros.robot.mjcf import limit_text, numbers_text, write_inertial, write_joint
 from robodyn_ros.robot.pose import Array, read_only
 from robodyn_ros.robot.robot import JointType
@@ -150,14 +151,6 @@ class DHReading(NamedTuple):
     coordinates: tuple[int, ...]  # index into ``robot.joints`` of each row
 
 
-class _Axis(NamedTuple):
-    """The line of a joint at position 0, in the root link's frame."""
-
-    body: Body
-    direction: Array
-    point: Array
-
-
 class _Normal(NamedTuple):
     """The common normal of two axes."""
 
@@ -174,17 +167,21 @@ def read_dh(robot: Robot, link: str, convention: Convention = "standard") -> DHR
         RobotDescriptionError: there is no table; the message names the joint: none moves the link, one mimics another,
             or two axes are almost parallel.
     """
-    axes, home = _axes(robot, link)
+    axes, home = joint_axes(robot, link)
+    if not axes:
+        raise InputError("link", f"no joint moves {link!r}: it is fixed to the base", link)
+    for joint in (axis.body.joint for axis in axes):
+        if joint.mimic is not None:
+            problem = f"mimics {joint.mimic.joint!r}; in a table every joint moves on its own"
+            raise robot.description_error(f"joint {joint.name!r}", problem)
     normals = _normals(robot, axes)
     starts = [_frame(axis, normal.leaves, normal.x) for axis, normal in zip(axes, normals, strict=False)]
     ends = [_frame(axis, normal.arrives, normal.x) for axis, normal in zip(axes[1:], normals, strict=False)]
     if not normals:
         starts = ends = [_frame(axes[0], axes[0].point, _perpendicular(axes[0].direction))]
     # Each frame in the previous one, by the convention: at the far end of a link, or on the axis of its joint.
-    frames = (
-        [starts[0], *ends[: len(normals)], ends[-1]] if convention == "standard" else [starts[0], *starts, ends[-1]]
-    )
-    frames = frames[: len(axes) + 1]
+    between = ends[: len(normals)] if convention == "standard" else starts
+    frames = [starts[0], *between, ends[-1]][: len(axes) + 1]
     rows = []
     for axis, one, other in zip(axes, frames[:-1], frames[1:], strict=True):
         step = se3.inverse(one) @ other
@@ -194,23 +191,7 @@ def read_dh(robot: Robot, link: str, convention: Convention = "standard") -> DHR
     return DHReading(table, tuple(body.joint.name for body in bodies), tuple(body.coordinate for body in bodies))
 
 
-def _axes(robot: Robot, link: str) -> tuple[list[_Axis], Array]:
-    found = robot.link(link)
-    if found.body < 0:
-        raise InputError("link", f"no joint moves {link!r}: it is fixed to the base", link)
-    pose, axes = Pose(), []
-    for body in (robot.bodies[index] for index in robot.chain(found.body)):
-        if body.joint.mimic is not None:
-            raise robot.description_error(
-                f"joint {body.joint.name!r}",
-                f"mimics {body.joint.mimic.joint!r}; in a table every joint moves on its own",
-            )
-        pose = pose @ body.placement
-        axes.append(_Axis(body, pose.rotation @ body.joint.axis, pose.translation))
-    return axes, se3.from_pose(pose @ found.pose)
-
-
-def _normals(robot: Robot, axes: list[_Axis]) -> list[_Normal]:
+def _normals(robot: Robot, axes: list[JointAxis]) -> list[_Normal]:
     size = max(1e-9, *(float(np.linalg.norm(axis.point - axes[0].point)) for axis in axes))
     found: list[_Normal] = []
     for one, other in pairwise(axes):
@@ -254,11 +235,11 @@ def _across(direction: Array, vector: Array) -> Array:
     return np.asarray(vector)
 
 
-def _frame(axis: _Axis, origin: Array, x: Array) -> Array:
+def _frame(axis: JointAxis, origin: Array, x: Array) -> Array:
     return se3.motion(np.column_stack([x, np.cross(axis.direction, x), axis.direction]), origin)
 
 
-def _row(step: Array, axis: _Axis, convention: Convention) -> DHRow:
+def _row(step: Array, axis: JointAxis, convention: Convention) -> DHRow:
     """θ, d about z, then a, α about x; a modified step is one of those backwards."""
     theta, alpha = np.arctan2(step[1, 0], step[0, 0]), np.arctan2(step[2, 1], step[2, 2])
     a = step[0, 3] * np.cos(theta) + step[1, 3] * np.sin(theta)
@@ -358,19 +339,15 @@ def robot_from_dh(name: str, table: DHTable, links: Sequence[LinkData], *, check
         fixed = _pose(table.transform(index, 0.0))
         origin, inner = (before, fixed) if table.convention == "standard" else (before @ fixed, Pose())
         child, joint = f"link{index + 1}", f"joint{index + 1}"
-        inertials[child] = _inertial(child, data, inner, check)
+        inertial = Inertial(float(data.mass), read_only(data.com), read_only(data.inertia))
+        if check:
+            check_inertial(f"link {child!r}", inertial)
+        inertials[child] = inertial.seen_from(inner)
         joints.append(_joint(joint, row, data, parent, child, origin))
         before, parent = inner, child
     inertials[TOOL] = None
     joints.append(Joint(f"{TOOL}_mount", "fixed", parent, TOOL, before @ table.tool))
     return build_robot(name, inertials, joints, _urdf(name, inertials, joints))
-
-
-def _inertial(title: str, data: LinkData, frame: Pose, check: bool) -> Inertial:
-    inertial = Inertial(float(data.mass), read_only(data.com), read_only(data.inertia))
-    if check:
-        check_inertial(f"link {title!r}", inertial)
-    return inertial.seen_from(frame)
 
 
 def _joint(name: str, row: DHRow, data: LinkData, parent: str, child: str, origin: Pose) -> Joint:

@@ -145,7 +145,7 @@ class Kinematics:
         Raises:
             InputError: no such link, or no such frame.
         """
-        return self._program(frame, self.robot.link(link))
+        return self._program(frame, link)
 
     def poses_program(self) -> Program:
         """The function to compile for the poses of all links, stacked (4 L, 4) in the order of ``robot.links``."""
@@ -163,16 +163,15 @@ class Kinematics:
         """The kernel of a quantity of a link, for a point of it."""
         found = self._kernels.get((quantity, link)) if isinstance(link, str) else None
         if found is None:
-            found = self._kernels[quantity, link] = Kernel(
-                self._program(quantity, self.robot.link(link)), np.zeros(3), compiled=self.compiled
-            )
+            found = Kernel(self._program(quantity, link), np.zeros(3), compiled=self.compiled)
+            self._kernels[quantity, link] = found
         found.parameters[:] = 0.0 if point is ORIGIN else finite_state("point", point, 3)
         return found
 
-    def _program(self, quantity: str, link: Link) -> Program:
+    def _program(self, quantity: str, name: str) -> Program:
         kind, _, frame = quantity.rpartition("_")
         check_choice("frame", frame, get_args(Frame))
-        n, tree = self.robot.n, self.tree
+        n, tree, link = self.robot.n, self.tree, self.robot.link(name)
 
         def build() -> tuple[list[ca.SX], list[ca.SX]]:
             q, qd, point = ca.SX.sym("q", n), ca.SX.sym("qd", n), ca.SX.sym("point", 3)

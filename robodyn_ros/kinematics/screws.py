@@ -14,13 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import finite_states
 from robodyn_ros.kinematics import se3
-from robodyn_ros.robot import Pose, Robot
+from robodyn_ros.robot import Body, Pose, Robot
 from robodyn_ros.robot.pose import Array, read_only
 
 
@@ -76,28 +77,42 @@ class Screws:
         return products
 
 
+class JointAxis(NamedTuple):
+    """The line of a joint at position 0, in the root link's frame."""
+
+    body: Body
+    direction: Array
+    point: Array
+
+
+def joint_axes(robot: Robot, link: str) -> tuple[list[JointAxis], Array]:
+    """The axes of the joints that move a link, base first, and the link's pose (4, 4), at position 0.
+
+    Raises:
+        InputError: no such link.
+    """
+    found, pose, axes = robot.link(link), Pose(), []
+    for body in (robot.bodies[index] for index in robot.chain(found.body)):
+        pose = pose @ body.placement
+        axes.append(JointAxis(body, pose.rotation @ body.joint.axis, pose.translation))
+    return axes, se3.from_pose(pose @ found.pose)
+
+
 def screws(robot: Robot, link: str) -> Screws:
     """The screws of the joints that move a link, read from the URDF.
 
     Raises:
         InputError: no such link.
     """
-    found = robot.link(link)
-    bodies = [robot.bodies[index] for index in robot.chain(found.body)]
-    pose, axes = Pose(), []
-    for body in bodies:
-        pose = pose @ body.placement
-        turned = pose.rotation @ body.joint.axis
-        turns = not body.joint.is_prismatic
-        axes.append(np.concatenate([np.cross(pose.translation, turned), turned] if turns else [turned, np.zeros(3)]))
-    return Screws(
-        axes=read_only(np.reshape(axes, (len(bodies), 6))),
-        home=read_only(se3.from_pose(pose @ found.pose)),
-        coordinates=tuple(body.coordinate for body in bodies),
-        ratios=read_only([body.ratio for body in bodies]),
-        offsets=read_only([body.offset for body in bodies]),
-        n=robot.n,
-    )
+    axes, home = joint_axes(robot, link)
+    moved = [
+        [*direction, 0.0, 0.0, 0.0] if body.joint.is_prismatic else [*np.cross(point, direction), *direction]
+        for body, direction, point in axes
+    ]
+    coordinates = tuple(axis.body.coordinate for axis in axes)
+    ratios, offsets = ([getattr(axis.body, name) for axis in axes] for name in ("ratio", "offset"))
+    twists = read_only(np.reshape(moved, (len(axes), 6)))
+    return Screws(twists, read_only(home), coordinates, read_only(ratios), read_only(offsets), robot.n)
 
 
 PLANAR_TOLERANCE = 1e-9

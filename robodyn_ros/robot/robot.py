@@ -228,6 +228,16 @@ class Body:
     offset: float = 0.0
 
 
+def _of_joints(attribute: str, doc: str) -> cached_property[Array]:
+    """A property of a robot: an attribute of each independent joint (n,)."""
+
+    def values(robot: Robot) -> Array:
+        return read_only([getattr(joint, attribute) for joint in robot.joints])
+
+    values.__doc__ = doc
+    return cached_property(values)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Robot(Summarised):
     """An arm: a tree of bodies on a fixed base, moved by n independent joints.
@@ -288,15 +298,16 @@ class Robot(Summarised):
         """The unit of one number for all joints: ``rad``, ``m``, or ``rad or m`` if the robot has both kinds."""
         return " or ".join(sorted({joint.position_unit for joint in self.joints}, reverse=True))
 
-    @cached_property
-    def lower(self) -> Array:
-        """Least positions (n,) in [rad] or [m]."""
-        return read_only([joint.lower for joint in self.joints])
-
-    @cached_property
-    def upper(self) -> Array:
-        """Greatest positions (n,) in [rad] or [m]."""
-        return read_only([joint.upper for joint in self.joints])
+    lower = _of_joints("lower", "Least positions (n,) in [rad] or [m].")
+    upper = _of_joints("upper", "Greatest positions (n,) in [rad] or [m].")
+    middle = _of_joints(
+        "middle", "The middles of the ranges (n,), or the positions nearest to 0 where a limit is missing."
+    )
+    velocity_limit = _of_joints("velocity", "Greatest speeds (n,) in [rad/s] or [m/s].")
+    acceleration_limit = _of_joints("acceleration", "Greatest accelerations (n,) in [rad/s²] or [m/s²].")
+    deceleration_limit = _of_joints("deceleration", "Greatest decelerations (n,) in [rad/s²] or [m/s²].")
+    jerk_limit = _of_joints("jerk", "Greatest jerks (n,) in [rad/s³] or [m/s³].")
+    effort_limit = _of_joints("effort", "Greatest efforts (n,) in [N·m] or [N].")
 
     @cached_property
     def home(self) -> Array:
@@ -304,34 +315,9 @@ class Robot(Summarised):
         return read_only(np.clip(np.zeros(self.n), self.lower, self.upper))
 
     @cached_property
-    def velocity_limit(self) -> Array:
-        """Greatest speeds (n,) in [rad/s] or [m/s]."""
-        return read_only([joint.velocity for joint in self.joints])
-
-    @cached_property
-    def acceleration_limit(self) -> Array:
-        """Greatest accelerations (n,) in [rad/s²] or [m/s²]."""
-        return read_only([joint.acceleration for joint in self.joints])
-
-    @cached_property
-    def deceleration_limit(self) -> Array:
-        """Greatest decelerations (n,) in [rad/s²] or [m/s²]."""
-        return read_only([joint.deceleration for joint in self.joints])
-
-    @cached_property
     def symmetric_acceleration_limit(self) -> Array:
         """Greatest accelerations (n,) in [rad/s²] or [m/s²] that hold for speeding up and for slowing down."""
         return read_only(np.minimum(self.acceleration_limit, self.deceleration_limit))
-
-    @cached_property
-    def jerk_limit(self) -> Array:
-        """Greatest jerks (n,) in [rad/s³] or [m/s³]."""
-        return read_only([joint.jerk for joint in self.joints])
-
-    @cached_property
-    def effort_limit(self) -> Array:
-        """Greatest efforts (n,) in [N·m] or [N]."""
-        return read_only([joint.effort for joint in self.joints])
 
     @cached_property
     def damping(self) -> Array:

@@ -179,7 +179,6 @@ class InverseKinematics:
         self.length = whole.radius / len(kinematics.tree.chain(found.body))
         none = np.full(self.robot.n, np.inf)
         self._reach_without_limits = reach(kinematics.tree, found, -none, none)
-        self._middle = np.array([joint.middle for joint in self.robot.joints])
         self._whole = Task.pose()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -210,13 +209,13 @@ class InverseKinematics:
         if not isinstance(given, Task):
             makers = "Task.pose(), position(), planar(), pointing() or along()"
             raise InputError("task", f"must be a Task, which {makers} makes, not {in_short(given)}", given)
-        first = self._middle
-        if start is not None:
-            first = finite_state("start", start, self.robot.n)
-        self._aim(matrix, task)
-        settings = self.settings
+        first = self.robot.middle if start is None else finite_state("start", start, self.robot.n)
+        step, settings = self._step, self.settings
+        step.position[:], step.rotation[:] = position, rotation = matrix[:3, 3], matrix[:3, :3]
+        step.directions[:] = directions = task.directions(rotation)
+        step.weights[:] = task.weights
         ball = self._reach_without_limits if settings.limits == "ignore" else self._reach
-        excess = ball.excess(matrix[:3, 3], task.directions(matrix[:3, :3])[task.weights[:3] > 0.0])
+        excess = ball.excess(position, directions[task.weights[:3] > 0.0])
         if excess > settings.position_tolerance:
             settings = replace(settings, starts=1)
         best, tried, steps = self._search(first, settings, objective)
@@ -231,12 +230,6 @@ class InverseKinematics:
         q = self._space.nearest_turn(first, best.q)
         reason = _reason(outcome, best, tried, excess, ball.radius)
         return InverseSolution(q, best.arrived, outcome, reason, best.position_error, best.rotation_error, steps, tried)
-
-    def _aim(self, matrix: Array, task: Task) -> None:
-        step = self._step
-        step.position[:], step.rotation[:] = matrix[:3, 3], matrix[:3, :3]
-        step.directions[:] = task.directions(matrix[:3, :3])
-        step.weights[:] = task.weights
 
     def _search(
         self, first: Array, settings: InverseSettings, objective: NullSpaceObjective | None

@@ -101,9 +101,8 @@ RATIO = 0.1
 def centred(robot: Robot, ratio: float = RATIO) -> NullSpaceObjective:
     """Return the objective to stay in the middle of each joint's range; joints without limits have none."""
     bounded = np.isfinite(robot.lower) & np.isfinite(robot.upper)
-    middle = np.array([joint.middle for joint in robot.joints])
     pull = np.where(bounded, ratio, 0.0)
-    return lambda q: pull * (middle - q)
+    return lambda q: pull * (robot.middle - q)
 
 
 def posture(robot: Robot, rest: ArrayLike, ratio: float = RATIO) -> NullSpaceObjective:
