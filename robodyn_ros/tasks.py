@@ -299,14 +299,9 @@ def plan(
     first = _positions("start", start, robot, robot.home)
     goal = to if isinstance(to, (JointGoal, ToolGoal)) else JointGoal(_positions("to", to, robot, first))
     model = create("dynamics", "rnea", robot, payload=payload, viscous=robot.damping, coulomb=robot.friction)
-    problem = Problem(
-        model,
-        first,
-        goal,
-        read_cost(cost or ("time" if method == "time-scaling" else SMOOTH), robot.effort_limit, robot.velocity_limit),
-        duration,
-        obstacles=tuple(obstacles),
-    )
+    named = cost or ("time" if method == "time-scaling" else SMOOTH)
+    minimised = read_cost(named, robot.effort_limit, robot.velocity_limit)
+    problem = Problem(model, first, goal, minimised, duration, obstacles=tuple(obstacles))
     return PlanningResult(plan_by(method, problem), problem)
 
 

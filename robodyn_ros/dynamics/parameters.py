@@ -154,19 +154,16 @@ MOMENT = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
 """Rows and columns of I that the last six of the ten are in."""
 
 
-def _basis() -> Array:
-    basis = np.zeros((10, 4, 4))
-    basis[0, 3, 3] = 1.0
-    for axis in range(3):
-        basis[1 + axis, axis, 3] = basis[1 + axis, 3, axis] = 1.0
-    for k, (i, j) in enumerate(MOMENT):
-        inertia = np.zeros((3, 3))
-        inertia[i, j] = inertia[j, i] = 1.0
-        basis[4 + k, :3, :3] = 0.5 * np.trace(inertia) * np.eye(3) - inertia
-    return basis
+def _pseudo(ten: Array) -> Array:
+    pseudo, inertia = np.zeros((4, 4)), np.zeros((3, 3))
+    pseudo[3, 3], pseudo[:3, 3], pseudo[3, :3] = ten[0], ten[1:4], ten[1:4]
+    for (i, j), moment in zip(MOMENT, ten[4:], strict=True):
+        inertia[i, j] = inertia[j, i] = moment
+    pseudo[:3, :3] = 0.5 * np.trace(inertia) * np.eye(3) - inertia
+    return pseudo
 
 
-BASIS = read_only(_basis())
+BASIS = read_only([_pseudo(unit) for unit in np.eye(10)])
 """P of each of the ten parameters alone, (10, 4, 4)."""
 
 

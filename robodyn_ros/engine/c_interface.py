@@ -18,14 +18,7 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros.engine.codegen import batch_source, kernel_source
-from robodyn_ros.engine.library import (
-    COMPILER_HINT,
-    CacheError,
-    CompilationError,
-    load,
-    loaded,
-    start_library,
-)
+from robodyn_ros.engine.library import COMPILER_HINT, CacheError, CompilationError, load, loaded, start_library
 from robodyn_ros.engine.program import Program
 from robodyn_ros.errors import NotReadyError, RobodynError
 from robodyn_ros.robot.pose import Array

@@ -47,7 +47,7 @@ from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter, sleep
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from robodyn_ros.engine.casadi import ca, has_casadi
 from robodyn_ros.errors import RobodynError
@@ -301,10 +301,7 @@ def _lookup(folder: Path, key: str) -> Path | None:
         return None
 
 
-Library = TypeVar("Library", bound=ctypes.CDLL)
-
-
-def load_library(library: Path, kind: type[Library] = ctypes.CDLL) -> Library:  # type: ignore[assignment]
+def load_library(library: Path, kind: type[ctypes.CDLL] = ctypes.CDLL) -> ctypes.CDLL:
     """Load a library of the cache into this process.
 
     Args:

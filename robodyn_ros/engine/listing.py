@@ -47,9 +47,8 @@ class Operation(NamedTuple):
 def _names() -> dict[int, tuple[str, int]]:
     """CasADi's number of an operation → its name, and how many operands it has."""
     unary, binary = ("neg", "sq", "twice", "inv", "sin", "cos", *UNARY), (*SIGNS, "div", *BINARY)
-    return {getattr(ca, f"OP_{name.upper()}"): (name, 1) for name in unary} | {
-        getattr(ca, f"OP_{name.upper()}"): (name, 2) for name in binary
-    }
+    counted = [*((name, 1) for name in unary), *((name, 2) for name in binary)]
+    return {getattr(ca, f"OP_{name.upper()}"): (name, count) for name, count in counted}
 
 
 def read(function: ca.Function) -> tuple[list[Operation], list[tuple[int, int, int]]]:

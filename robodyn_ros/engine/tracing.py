@@ -123,7 +123,7 @@ class TracedArray(NDArrayOperatorsMixin):
         else:
             raise TraceError(f"numpy.{ufunc.__name__} cannot be traced")
         if out is None:
-            return _wrapped(found, _gives_truths(ufunc, truths))
+            return _wrapped(found, ufunc in _TRUTHS or (truths and ufunc in _OF_TRUTHS))
         target = out[0]
         if not isinstance(target, TracedArray):
             raise TraceError(f"the result of numpy.{ufunc.__name__} is put into an array of numbers")
@@ -304,10 +304,6 @@ def _wrapped(found: Any, truth: bool = False) -> Any:
     return TracedArray(_scalar(found), truth)
 
 
-def _gives_truths(ufunc: np.ufunc, truths: bool) -> bool:
-    return ufunc in _TRUTHS or (truths and ufunc in _OF_TRUTHS)
-
-
 def _is_truth(value: Any) -> bool:
     return value.truth if isinstance(value, TracedArray) else np.asarray(value).dtype == bool
 
@@ -369,7 +365,6 @@ _ELEMENTWISE: dict[Any, Callable[..., Any]] = {
     np.subtract: operator.sub,
     np.multiply: operator.mul,
     np.true_divide: _casadi("rdivide"),
-    np.power: _casadi("power"),
     np.float_power: _casadi("power"),
     np.negative: operator.neg,
     np.positive: operator.pos,
@@ -377,10 +372,7 @@ _ELEMENTWISE: dict[Any, Callable[..., Any]] = {
     np.reciprocal: lambda x: _casadi("rdivide")(1.0, x),
     np.minimum: _extreme("ge"),
     np.maximum: _extreme("le"),
-    np.fmin: _casadi("fmin"),
-    np.fmax: _casadi("fmax"),
     np.absolute: _casadi("fabs"),
-    np.fabs: _casadi("fabs"),
     np.arctan2: _casadi("atan2"),
     np.less: _casadi("lt"),
     np.less_equal: _casadi("le"),
@@ -388,18 +380,15 @@ _ELEMENTWISE: dict[Any, Callable[..., Any]] = {
     np.greater_equal: _casadi("ge"),
     np.equal: _casadi("eq"),
     np.not_equal: _casadi("ne"),
-    np.logical_and: _casadi("logic_and"),
-    np.logical_or: _casadi("logic_or"),
-    np.logical_not: _casadi("logic_not"),
     np.bitwise_and: _casadi("logic_and"),
     np.bitwise_or: _casadi("logic_or"),
     np.invert: _casadi("logic_not"),
     np.isfinite: lambda x: _casadi("lt")(_casadi("fabs")(x), np.inf),
     np.isnan: _is_nan,
-    **{
-        getattr(np, name): _casadi(name) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "sqrt", "exp", "log")
-    },
-    **{getattr(np, name): _casadi(name) for name in ("floor", "ceil", "sign", "hypot", "copysign", "expm1", "log1p")},
+    **{getattr(np, name): _casadi(name) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "sqrt", "exp")},
+    **{getattr(np, name): _casadi(name) for name in ("log", "expm1", "log1p", "floor", "ceil", "sign", "fabs")},
+    **{getattr(np, name): _casadi(name) for name in ("power", "hypot", "copysign", "fmin", "fmax")},
+    **{getattr(np, f"logical_{name}"): _casadi(f"logic_{name}") for name in ("and", "or", "not")},
     **{getattr(np, f"arc{name}"): _casadi(f"a{name}") for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
 }
 """NumPy's universal functions → the operation on scalars."""

@@ -11,7 +11,7 @@ the reduced robot change (:meth:`LockedJoints.inertials`), and nothing is compil
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
@@ -160,8 +160,10 @@ class LockedJoints:
         if not fixed:
             return whole
         joints = [fixed.get(joint.name, joint) for joint in self._ordered]
-        links = {link.name: link.inertial for link in whole.links}
-        made = build_robot(whole.name, links, joints, _edited(whole.urdf, fixed.values()))
+        links, editor = {link.name: link.inertial for link in whole.links}, UrdfEditor(whole.urdf)
+        for joint in fixed.values():
+            editor.weld(joint.name, joint.origin)
+        made = build_robot(whole.name, links, joints, editor.text())
         return replace(made, places=whole.places, findings=whole.findings)
 
     def inertials(self, positions: ArrayLike) -> tuple[Inertial, ...]:
@@ -231,14 +233,6 @@ def _unknown(robot: Robot, name: str) -> str:
     return (
         f"{name!r} is not in the robot; its joints are {', '.join(robot.joint_names)}{is_it(name, robot.joint_names)}"
     )
-
-
-def _edited(urdf: str, fixed: Iterable[Joint]) -> str:
-    """The URDF with these joints fixed."""
-    editor = UrdfEditor(urdf)
-    for joint in fixed:
-        editor.weld(joint.name, joint.origin)
-    return editor.text()
 
 
 Robot.reduced = reduced

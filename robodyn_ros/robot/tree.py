@@ -42,23 +42,14 @@ def build_robot(name: str, links: Mapping[str, Inertial | None], joints: Sequenc
     owned = tuple(Link(link, links[link], body[link], pose[link]) for link in links)
     named = {joint.name: joint for joint in joints}
 
-    def made(i: int, joint: Joint) -> Body:
+    bodies = []
+    for i, (joint, placement) in enumerate(zip(movable, placements, strict=True)):
         leader, ratio, offset = _leader(joint, named)
         members = [link for link in owned if link.body == i]
-        parts = [link.inertial.seen_from(link.pose) for link in members if link.inertial is not None]
-        return Body(
-            name=joint.child,
-            joint=joint,
-            parent=body[joint.parent],
-            placement=placements[i],
-            inertial=Inertial.combined(parts),
-            links=tuple(link.name for link in members),
-            coordinate=free.index(leader),
-            ratio=ratio,
-            offset=offset,
-        )
-
-    bodies = [made(i, joint) for i, joint in enumerate(movable)]
+        inertial = Inertial.combined(m.inertial.seen_from(m.pose) for m in members if m.inertial is not None)
+        names, coordinate = tuple(link.name for link in members), free.index(leader)
+        parent = body[joint.parent]
+        bodies.append(Body(joint.child, joint, parent, placement, inertial, names, coordinate, ratio, offset))
     fixed = tuple(joint for joint in ordered if joint.type == "fixed")
     robot = Robot(name, tuple(free), tuple(bodies), owned, fixed, urdf)
     check_finite(robot)

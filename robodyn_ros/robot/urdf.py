@@ -223,7 +223,7 @@ def build(document: UrdfDocument, settings: DescriptionSettings = DescriptionSet
             links = {link.attrib["name"]: parts.link(link) for link in root.findall("link")}
             joints = tuple(parts.joint(joint) for joint in root.findall("joint"))
             robot = build_robot(document.root.attrib["name"], links, joints, parts.text())
-        findings = parts.findings(robot)
+        findings = tuple(parts.findings(robot))
     except RobotDescriptionError as problem:
         if problem.place is None:
             problem.place = document.places.get(problem.element)
@@ -414,7 +414,7 @@ class _Parts:
             joint = replace(joint, mimic=None)
         return joint
 
-    def findings(self, robot: Robot) -> tuple[Finding, ...]:
+    def findings(self, robot: Robot) -> Iterator[Finding]:
         """The findings of the repairs and changes that were made.
 
         Raises:
@@ -422,33 +422,32 @@ class _Parts:
                 that is not at the base.
         """
         lines = {title_of(element): line_of(element) for element in self._document.root}
-        found = self._of_constraints()
-        found.extend(self._of_unknown())
-        remarks = ((each.get("element", ""), each.get("problem", "")) for each in self._remarks)
-        found.extend(Finding("warning", title, None, text) for title, text in remarks)
+        yield from self._of_constraints()
+        yield from self._of_unknown()
+        for each in self._remarks:
+            yield Finding("warning", each.get("element", ""), None, each.get("problem", ""))
         if self._is_unnamed:
             text = "has no name in the URDF, which ROS refuses; that of the file is taken"
-            found.append(Finding("warning", title_of(self._document.root), line_of(self._document.root), text))
+            yield Finding("warning", title_of(self._document.root), line_of(self._document.root), text)
         for title, text in self._freed.items():
-            found.append(Finding("warning", title, lines[title], f"{text}; it moves by itself"))
+            yield Finding("warning", title, lines[title], f"{text}; it moves by itself")
         for joint in self._welded:
             title = f"joint {joint.name!r}"
             if robot.link(joint.parent).body >= 0:
                 raise RobotDescriptionError(title, "moves with the arm; only a joint at the base can be welded")
-            found.append(Finding("warning", title, lines[title], "is welded: the base does not move"))
-        return (*found, *self._of_inertias(robot, lines))
+            yield Finding("warning", title, lines[title], "is welded: the base does not move")
+        yield from self._of_inertias(robot, lines)
 
-    def _of_constraints(self) -> list[Finding]:
+    def _of_constraints(self) -> Iterator[Finding]:
         """The constraints that a tree of joints cannot have, which are ignored."""
-        found, things = [], len(self._constraints)
+        things = len(self._constraints)
         for element in self._constraints:
             title, text = element.get("element", ""), element.get("problem", "")
             if "closed_loops" not in self._settings.accept:
                 others = f" (it is one of {things} such constraints)" if things > 1 else ""
                 text = f"{text}, which a tree of joints does not have{others}; accept 'closed_loops' to leave it out"
                 raise RobotDescriptionError(title, text)
-            found.append(Finding("warning", title, None, f"{text}, which is ignored"))
-        return found
+            yield Finding("warning", title, None, f"{text}, which is ignored")
 
     def _of_unknown(self) -> Iterator[Finding]:
         """Parts that the specification does not have, in one finding for all of them."""

@@ -10,7 +10,6 @@ from itertools import combinations_with_replacement, groupby, product
 from typing import NamedTuple
 
 import numpy as np
-from sympy import Symbol
 
 from robodyn_ros.document.blocks import Block, EquationBlock, MatrixBlock, Section, SumBlock, TextBlock, leading
 from robodyn_ros.document.text import unicode, width
@@ -57,13 +56,13 @@ def closed_sections(dynamics: CompiledDynamics, form: ClosedForm, chosen: Sequen
     steps = _Steps(form)
     parts = {name: tuple(found) for name, found in steps.parts().items()}
     quantities = [part for found in parts.values() for part in found if isinstance(part, DerivedQuantity)]
-    writer = _SectionWriter(form, quantities)
+    writer = _SectionWriter(form, [x for part in quantities for x in np.ravel(np.array(part.value, dtype=object))])
     rest = [
         step.extended(writer.blocks(parts[step.name]))
         for step in steps.principles()
         if step.name in chosen or "arm" in chosen
     ]
-    legend = Legend(writer, writer.written)
+    legend = Legend(writer)
     remark = (
         [TextBlock(f"The arm's own numbers stand in the formulas, to {DIGITS} digits.")] if form.algebra.numeric else []
     )
@@ -175,10 +174,6 @@ class _Steps:
 
 
 class _SectionWriter(Writer):
-    def __init__(self, form: ClosedForm, quantities: Sequence[DerivedQuantity]) -> None:
-        super().__init__(form, [x for quantity in quantities for x in np.ravel(np.array(quantity.value, dtype=object))])
-        self.written: set[Symbol] = set()
-
     def blocks(self, parts: Sequence[DerivedQuantity | TextBlock]) -> Iterator[Block]:
         for is_text, group in groupby(parts, lambda part: isinstance(part, TextBlock)):
             if is_text:
@@ -203,6 +198,4 @@ class _SectionWriter(Writer):
                 yield SumBlock(f"({quantity.name})_{{{index}}}", tuple(terms[place[0]][place[1]]))
 
     def _terms(self, polynomial: Polynomial, first: str = "") -> tuple[str, ...]:
-        expression = self.expression(polynomial, first)
-        self.written |= expression.free_symbols
-        return tuple(self.terms(expression))
+        return tuple(self.terms(self.expression(polynomial, first)))

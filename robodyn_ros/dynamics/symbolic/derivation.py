@@ -21,18 +21,8 @@ from robodyn_ros.errors import ConfigurationError, need
 from robodyn_ros.kinematics.sketch import WIDTH, sketch
 
 STEPS = (
-    "arm",
-    "frames",
-    "com",
-    "jacobians",
-    "kinetic",
-    "potential",
-    "lagrangian",
-    "mass_matrix",
-    "coriolis",
-    "gravity",
-    "equations",
-    "pose",
+    *("arm", "frames", "com", "jacobians", "kinetic", "potential"),
+    *("lagrangian", "mass_matrix", "coriolis", "gravity", "equations", "pose"),
 )
 """In the order of the document. The last one is always there if a pose is given, or if formulas would be too long."""
 

@@ -78,7 +78,7 @@ def c_files(dynamics: CompiledDynamics, routines: list[Routine], real: str, stem
         "checked: an input that is not finite gives results that are not.",
     ]
     head = "\n".join(["/*", *(f" * {line}".rstrip() for line in notes), " */"])
-    prototypes = "\n\n".join(f"{_comment(routine)}\n{declaration};" for routine, declaration in declared)
+    prototypes = "\n\n".join(f"/* {one.meaning}.\n * {one.operations}. */\n{heading};" for one, heading in declared)
     header = f"""{head}
 #ifndef {guard}
 #define {guard}
@@ -99,10 +99,6 @@ extern "C" {{
     helper = f"{_sign(prefix, real)}\n\n" if any("sign" in r.graph.operations() for r in routines) else ""
     source = f'/* {facts(dynamics)[0]} */\n#include "{stem}.h"\n\n#include <math.h>\n\n{helper}{definitions}\n'
     return {f"{stem}.h": header, f"{stem}.c": source}
-
-
-def _comment(routine: Routine) -> str:
-    return f"/* {routine.meaning}.\n * {routine.operations}. */"
 
 
 def _declaration(prefix: str, routine: Routine, real: str) -> str:

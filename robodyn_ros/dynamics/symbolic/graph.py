@@ -125,10 +125,10 @@ class Routine:
         """Return the counts in words."""
         ops = self.graph.operations()
         sums = ops.pop("add", 0) + ops.pop("sub", 0)
-        named = [(ops.pop("mul", 0), "multiplication"), (sums, "addition"), (ops.pop("div", 0), "division")]
-        named += [(ops.pop("sin", 0), "sine"), (ops.pop("cos", 0), "cosine"), (ops.pop("neg", 0), "sign change")]
-        named += [(count, f"call of {name}") for name, count in sorted(ops.items())]
-        words = [f"{count} {word if count == 1 else _plural(word)}" for count, word in named if count]
+        named = [(ops.pop("mul", 0), "multiplication{}"), (sums, "addition{}"), (ops.pop("div", 0), "division{}")]
+        named += [(ops.pop("sin", 0), "sine{}"), (ops.pop("cos", 0), "cosine{}"), (ops.pop("neg", 0), "sign change{}")]
+        named += [(count, f"call{{}} of {name}") for name, count in sorted(ops.items())]
+        words = [f"{count} {word.format('s' * (count > 1))}" for count, word in named if count]
         return ", ".join(words) or "no operations"
 
 
@@ -152,8 +152,3 @@ def _routine(dynamics: CompiledDynamics, quantity: str) -> Routine:
     parameters = np.where(np.abs(symbols) < DUST * np.abs(symbols).max(), 0.0, symbols)
     graph = Graph(states, dynamics.expressions(quantity, states, ca.SX(parameters)))
     return Routine(quantity, meaning, n, inputs, tuple(zip(names, program.outputs, strict=True)), graph)
-
-
-def _plural(word: str) -> str:
-    first, *rest = word.split(" of ")
-    return " of ".join([f"{first}s", *rest])

@@ -70,6 +70,7 @@ class Writer:
     Attributes:
         form: the equations.
         names: of each generator of the ring.
+        written: the symbols of all expressions so far.
         terms: returns the terms of an expression in LaTeX, each after its sign and a space.
     """
 
@@ -89,15 +90,17 @@ class Writer:
             for kind, parts in KINDS.items()
         }
         self._shortest = cache(self._search)
+        self.written: set[Symbol] = set()
 
     def expression(self, polynomial: Polynomial, first: str = "") -> Expr:
         """Return the expression of fewest operations that was found; gathered by one of ``KINDS`` first, if given."""
         polynomial = self._turned(polynomial)
         for cosine, sine in self.form.algebra.trigonometric.values():
             polynomial = min(polynomial, _exchanged(polynomial, cosine, sine), key=len)
-        if first:
-            return self._gathered(polynomial, first, *(kind for kind in self._kinds if kind != first))
-        return self._shortest(polynomial, tuple(self._kinds))
+        others = (kind for kind in self._kinds if kind != first)
+        found = self._gathered(polynomial, first, *others) if first else self._shortest(polynomial, tuple(self._kinds))
+        self.written |= found.free_symbols
+        return found
 
     def _search(self, polynomial: Polynomial, kinds: tuple[str, ...]) -> Expr:
         if len(polynomial) <= 1:
@@ -189,21 +192,20 @@ AXES = (
 
 
 class Legend:
-    """Explains symbols.
+    """Explains the symbols that a writer has written.
 
     Attributes:
         trigonometric: sentences that define the sines and cosines, and the angles that are no coordinates.
         numbers: a table of the arm's numbers.
     """
 
-    def __init__(self, writer: Writer, written: Iterable[Symbol]) -> None:
+    def __init__(self, writer: Writer) -> None:
         """
         Args:
-            writer: that named the symbols.
-            written: the symbols.
+            writer: the writer.
         """
-        self._form, wanted = writer.form, set(written)
-        used = [name for name in writer.names if name.symbol in wanted]
+        self._form = writer.form
+        used = [name for name in writer.names if name.symbol in writer.written]
         self.trigonometric = list(self._sentences(used))
         rows = [
             (f"${name.symbol}$", f"${number(parameter.value, EXACT)}$", parameter.unit, quoted(parameter.meaning))
@@ -382,8 +384,7 @@ def latex_files(dynamics: CompiledDynamics, quantities: Sequence[str], stem: str
     ]
     if readable.writer.form.algebra.numeric:
         opening.append(TextBlock(NUMERIC))
-    written = {symbol for found in readable.elements.values() for _, x in found for symbol in x.free_symbols}
-    legend = Legend(readable.writer, written)
+    legend = Legend(readable.writer)
     sections = [
         *_equations(readable),
         Section("trigonometric", "Sines and cosines", tuple(legend.trigonometric)),
