@@ -109,10 +109,8 @@ def mechanism(
         name, parent = f"link{i + 1}", f"link{i}"
         moment = inertias[i]
         parts.append(link(name, masses[i], (0, 0, coms[i]), (0.9 * moment, 0, 0, moment, 0, 0.3 * moment)))
-        if letter == "P":
-            parts.append(joint(f"joint{i + 1}", "prismatic", parent, name, (0, 0, 1), (0, 0, at)))
-        else:
-            parts.append(joint(f"joint{i + 1}", "revolute", parent, name, (0, 1, 0), (0, 0, at)))
+        motion, axis = ("prismatic", (0, 0, 1)) if letter == "P" else ("revolute", (0, 1, 0))
+        parts.append(joint(f"joint{i + 1}", motion, parent, name, axis, (0, 0, at)))
         at = 0.0 if letter == "P" else lengths[i]
     return robot(kind.lower(), *parts, link("tool"), joint("tip", "fixed", f"link{n}", "tool", None, (0, 0, at)))
 
@@ -152,150 +150,6 @@ def resized(text: str, scale: float) -> str:
     return slides.sub(lambda tag: multiply('(lower|upper|velocity)="(.*?)"', scale, tag[0]), text)
 
 
-def awkward() -> dict[str, str]:
-    """Name → an arm whose URDF is legal and trips implementations up."""
-    return {
-        "tilted": _tilted(),
-        "omitted": _omitted(),
-        "welded": _welded(),
-        "branched": _branched(),
-        "gantry": _gantry(),
-        "mimic": _mimic(),
-    }
-
-
-def _tilted() -> str:
-    """Tilted, negative and non-unit axes; rotated and off-diagonal inertials."""
-    return robot(
-        "tilted",
-        link("base"),
-        link("a", 2.3, (0.11, -0.07, 0.19), (0.031, 0.004, -0.002, 0.043, 0.003, 0.052), (0.4, -0.7, 1.1)),
-        link("b", 1.7, (-0.05, 0.13, 0.17), (0.021, -0.003, 0.005, 0.017, 0.001, 0.026), (-1.3, 0.2, 0.6)),
-        link("c", 0.9, (0.02, 0.03, 0.23), (0.012, 0.002, 0.001, 0.011, -0.0015, 0.009), (0.9, 1.9, -0.5)),
-        joint("ja", "revolute", "base", "a", (0.3, -2.0, 0.7), (0.1, 0.2, 0.35), (0.15, 0.25, -0.45)),
-        joint("jb", "prismatic", "a", "b", (-3.0, 0.5, 4.0), (0.06, -0.04, 0.41), (-0.8, 0.33, 0.21)),
-        joint("jc", "revolute", "b", "c", (0.0, 0.0, -5.0), (0.03, 0.27, -0.12), (1.2, -0.55, 2.1)),
-    )
-
-
-def _omitted() -> str:
-    """Every tag that may be left out is left out somewhere; half an origin; a massless link between joints."""
-    return robot(
-        "omitted",
-        link("base"),
-        link("a", 1.9, None, (0.03, 0, 0, 0.04, 0, 0.05)),
-        link("b"),
-        link("c", 1.3, (0.08, 0.21, 0.16), (0.013, 0, 0, 0.019, 0, 0.016)),
-        link("d", 0.6, None, (0.007, 0.001, 0, 0.009, 0, 0.006), (0.3, 0.8, -0.2)),
-        joint("ja", "revolute", "base", "a"),
-        joint("jb", "revolute", "a", "b", None, None, (0.2, 0.9, -0.3)),
-        joint("jc", "prismatic", "b", "c", (0, 1, 0), (0.14, 0, 0.37)),
-        joint("jd", "revolute", "c", "d", None, (0.05, 0.12, 0.18), (0, 0.7, 0)),
-    )
-
-
-def _welded() -> str:
-    """A fixed base, a chain of fixed links in the middle, and a heavy fixed tool on a turned flange."""
-    return robot(
-        "welded",
-        link("world"),
-        link("pedestal", 20.0, (0.01, 0.02, 0.3), (0.5, 0, 0, 0.6, 0, 0.7)),
-        link("a", 3.1, (0.02, -0.01, 0.22), (0.06, 0.002, 0, 0.055, 0, 0.014)),
-        link("sensor", 0.35, (0.015, 0.025, 0.035), (0.0011, 0.0001, 0, 0.0013, 0, 0.0009), (0.2, 0, 0.5)),
-        link("bracket"),
-        link("b", 1.45, (-0.04, 0.06, 0.17), (0.018, 0, 0.001, 0.023, 0, 0.012)),
-        link("flange"),
-        link("tool", 0.82, (0.033, 0.044, 0.055), (0.003, 0.0004, -0.0002, 0.0037, 0.0005, 0.0042), (1, 2, 3)),
-        joint("weld0", "fixed", "world", "pedestal", None, (0.4, -0.3, 0.2), (0.1, -0.2, 0.9)),
-        joint("ja", "revolute", "pedestal", "a", (0, 1, 0.5), (0, 0.05, 0.61), (0.3, 0, 0)),
-        joint("weld1", "fixed", "a", "sensor", None, (0.07, 0.01, 0.13), (0.6, -0.4, 0.2)),
-        joint("weld2", "fixed", "sensor", "bracket", (0, 0, 0), (0.02, 0.09, 0.31), (-0.5, 0.7, 1.3)),
-        joint("jb", "revolute", "bracket", "b", (-1, 0, 0), (0.03, -0.02, 0.08), (0, 1.1, 0.4)),
-        joint("weld3", "fixed", "b", "flange", None, (0, 0, 0.29), (0.25, 0.35, 0.45)),
-        joint("weld4", "fixed", "flange", "tool", None, (0.012, 0.023, 0.034), (-0.15, 0.85, 2.2)),
-    )
-
-
-def _branched() -> str:
-    """A torso with two unequal arms, the joints listed out of order."""
-    return robot(
-        "branched",
-        joint("wrist", "revolute", "left", "hand", (0, -2, 0), (0.01, 0.32, 0.04), (0.7, 0.1, 0.2)),
-        joint("right_arm", "prismatic", "torso", "right", (1, -1, 0.5), (0.02, -0.24, 0.43), (0.5, -0.3, -0.9)),
-        link("hand", 0.77, (0.05, 0.06, 0.09), (0.0061, 0, 0, 0.0072, 0, 0.0083)),
-        link("torso", 6.1, (0.03, -0.02, 0.26), (0.21, 0.01, 0, 0.19, 0, 0.12)),
-        link("base"),
-        joint("waist", "revolute", "base", "torso", (0, 0, 1), (0, 0, 0.15)),
-        link("left", 1.6, (0.04, 0.15, -0.03), (0.022, 0.001, 0.002, 0.013, 0, 0.025)),
-        link("right", 2.2, (-0.06, -0.14, 0.08), (0.031, 0, 0.003, 0.024, 0, 0.037), (0.2, 0.4, 0.6)),
-        joint("left_arm", "revolute", "torso", "left", (1, 0, 0.2), (-0.01, 0.28, 0.47), (-0.2, 0.6, 0.3)),
-    )
-
-
-def _gantry() -> str:
-    """Revolute, two prismatic in the middle, revolute; all friction and limits different."""
-    return robot(
-        "gantry",
-        link("base"),
-        link("a", 4.4, (0.09, 0.05, 0.14), (0.05, 0.003, 0, 0.07, 0, 0.06)),
-        link("b", 2.9, (0.17, 0.01, -0.06), (0.033, 0, 0.004, 0.041, 0, 0.029)),
-        link("c", 1.8, (0.03, 0.2, 0.07), (0.019, 0.002, 0, 0.014, 0.001, 0.022)),
-        link("d", 0.66, (0.04, -0.08, 0.12), (0.0056, 0, 0, 0.0047, 0, 0.0038)),
-        joint("ja", "revolute", "base", "a", (0, 0, -1), limit=(-3.1, 2.9, 4.0, 80.0), extra=losses(0.31, 0.12)),
-        joint(
-            "jb", "prismatic", "a", "b", (2, 0, 0), (0.2, 0.1, 0.3), (0, 0.3, 0), (-0.4, 0.9, 1.5, 210.0), losses(5.2)
-        ),
-        joint(
-            "jc",
-            "prismatic",
-            "b",
-            "c",
-            (0, -1, 1),
-            (0.3, 0, 0.05),
-            (0.2, 0, 0.1),
-            (-0.3, 0.7, 1.1, 170.0),
-            losses(None, 1.9),
-        ),
-        joint("jd", "revolute", "c", "d", (1, 2, 2), (0, 0.25, 0.06), None, (-1.9, 1.4, 9.0, 22.0)),
-    )
-
-
-def _mimic() -> str:
-    """A gripper: one finger follows the other, a thumb follows that finger, turning as it slides."""
-    return robot(
-        "mimic",
-        link("base"),
-        link("arm", 1.15, (0.02, 0.01, 0.24), (0.013, 0, 0.001, 0.016, 0, 0.009)),
-        link("left", 0.21, (0.01, 0.03, 0.05), (0.0005, 0, 0, 0.0006, 0, 0.0004)),
-        link("right", 0.26, (-0.02, -0.04, 0.06), (0.0007, 0, 0, 0.0008, 0, 0.0009)),
-        link("thumb", 0.14, (0.015, 0.07, 0.025), (0.0002, 0, 0, 0.0003, 0, 0.00025)),
-        joint("shoulder", "revolute", "base", "arm", (0, 1, 0)),
-        joint("left_finger", "prismatic", "arm", "left", (0, 1, 0.1), (0.01, 0.02, 0.45)),
-        joint(
-            "right_finger",
-            "prismatic",
-            "arm",
-            "right",
-            (0, -1, 0.2),
-            (0.015, -0.03, 0.47),
-            None,
-            (-2.0, 2.0, 1.0, 30.0),
-            '<mimic joint="left_finger" multiplier="1.25" offset="0.035"/>',
-        ),
-        joint(
-            "thumb_joint",
-            "revolute",
-            "right",
-            "thumb",
-            (1, 0, 0.3),
-            (0.02, 0.01, 0.03),
-            (0.1, 0.2, 0.3),
-            (-2.0, 2.0, 3.0, 5.0),
-            '<mimic joint="right_finger" multiplier="-2.5" offset="0.4"/>',
-        ),
-    )
-
-
 def random_robot(seed: int, joints: int = 5, branching: float = 0.25, fixed: float = 0.3, mimic: float = 0.0) -> str:
     """A chain or tree of revolute and prismatic joints, drawn at random.
 
@@ -321,10 +175,8 @@ def random_robot(seed: int, joints: int = 5, branching: float = 0.25, fixed: flo
         kind = "prismatic" if rng.random() < 0.35 else "revolute"
         limit = (-rng.uniform(1, 3), rng.uniform(1, 3), rng.uniform(1, 12), rng.uniform(20, 400))
         extra = _random_mimic(follow, i) if i and follow.random() < mimic else ""
-        parts += [
-            _random_link(rng, name),
-            joint(f"joint{i}", kind, parent, name, _random_axis(rng), *_random_origin(rng), limit, extra),
-        ]
+        parts.append(_random_link(rng, name))
+        parts.append(joint(f"joint{i}", kind, parent, name, _random_axis(rng), *_random_origin(rng), limit, extra))
         links.append(name)
     parts += [link("tool"), joint("tip", "fixed", links[-1], "tool", None, *_random_origin(rng))]
     return robot(f"random{seed}", *parts)
@@ -372,6 +224,99 @@ def _origin(xyz: Vector | None, rpy: Vector | None) -> str:
 def _numbers(values: Vector) -> str:
     return " ".join(repr(float(value)) for value in values)
 
+
+def awkward() -> dict[str, str]:
+    """Name → an arm whose URDF is legal and trips implementations up."""
+    return {name: robot(name, *parts) for name, parts in AWKWARD.items()}
+
+
+RAIL, BELT = (-0.4, 0.9, 1.5, 210.0), (-0.3, 0.7, 1.1, 170.0)
+FINGER, THUMB = (-2.0, 2.0, 1.0, 30.0), (-2.0, 2.0, 3.0, 5.0)
+FOLLOWS, TURNS = (
+    '<mimic joint="left_finger" multiplier="1.25" offset="0.035"/>',
+    '<mimic joint="right_finger" multiplier="-2.5" offset="0.4"/>',
+)
+
+AWKWARD = {
+    # Tilted, negative and non-unit axes; rotated and off-diagonal inertials.
+    "tilted": (
+        link("base"),
+        link("a", 2.3, (0.11, -0.07, 0.19), (0.031, 0.004, -0.002, 0.043, 0.003, 0.052), (0.4, -0.7, 1.1)),
+        link("b", 1.7, (-0.05, 0.13, 0.17), (0.021, -0.003, 0.005, 0.017, 0.001, 0.026), (-1.3, 0.2, 0.6)),
+        link("c", 0.9, (0.02, 0.03, 0.23), (0.012, 0.002, 0.001, 0.011, -0.0015, 0.009), (0.9, 1.9, -0.5)),
+        joint("ja", "revolute", "base", "a", (0.3, -2.0, 0.7), (0.1, 0.2, 0.35), (0.15, 0.25, -0.45)),
+        joint("jb", "prismatic", "a", "b", (-3.0, 0.5, 4.0), (0.06, -0.04, 0.41), (-0.8, 0.33, 0.21)),
+        joint("jc", "revolute", "b", "c", (0.0, 0.0, -5.0), (0.03, 0.27, -0.12), (1.2, -0.55, 2.1)),
+    ),
+    # Every tag that may be left out is left out somewhere; half an origin; a massless link between joints.
+    "omitted": (
+        link("base"),
+        link("a", 1.9, None, (0.03, 0, 0, 0.04, 0, 0.05)),
+        link("b"),
+        link("c", 1.3, (0.08, 0.21, 0.16), (0.013, 0, 0, 0.019, 0, 0.016)),
+        link("d", 0.6, None, (0.007, 0.001, 0, 0.009, 0, 0.006), (0.3, 0.8, -0.2)),
+        joint("ja", "revolute", "base", "a"),
+        joint("jb", "revolute", "a", "b", None, None, (0.2, 0.9, -0.3)),
+        joint("jc", "prismatic", "b", "c", (0, 1, 0), (0.14, 0, 0.37)),
+        joint("jd", "revolute", "c", "d", None, (0.05, 0.12, 0.18), (0, 0.7, 0)),
+    ),
+    # A fixed base, a chain of fixed links in the middle, and a heavy fixed tool on a turned flange.
+    "welded": (
+        link("world"),
+        link("pedestal", 20.0, (0.01, 0.02, 0.3), (0.5, 0, 0, 0.6, 0, 0.7)),
+        link("a", 3.1, (0.02, -0.01, 0.22), (0.06, 0.002, 0, 0.055, 0, 0.014)),
+        link("sensor", 0.35, (0.015, 0.025, 0.035), (0.0011, 0.0001, 0, 0.0013, 0, 0.0009), (0.2, 0, 0.5)),
+        link("bracket"),
+        link("b", 1.45, (-0.04, 0.06, 0.17), (0.018, 0, 0.001, 0.023, 0, 0.012)),
+        link("flange"),
+        link("tool", 0.82, (0.033, 0.044, 0.055), (0.003, 0.0004, -0.0002, 0.0037, 0.0005, 0.0042), (1, 2, 3)),
+        joint("weld0", "fixed", "world", "pedestal", None, (0.4, -0.3, 0.2), (0.1, -0.2, 0.9)),
+        joint("ja", "revolute", "pedestal", "a", (0, 1, 0.5), (0, 0.05, 0.61), (0.3, 0, 0)),
+        joint("weld1", "fixed", "a", "sensor", None, (0.07, 0.01, 0.13), (0.6, -0.4, 0.2)),
+        joint("weld2", "fixed", "sensor", "bracket", (0, 0, 0), (0.02, 0.09, 0.31), (-0.5, 0.7, 1.3)),
+        joint("jb", "revolute", "bracket", "b", (-1, 0, 0), (0.03, -0.02, 0.08), (0, 1.1, 0.4)),
+        joint("weld3", "fixed", "b", "flange", None, (0, 0, 0.29), (0.25, 0.35, 0.45)),
+        joint("weld4", "fixed", "flange", "tool", None, (0.012, 0.023, 0.034), (-0.15, 0.85, 2.2)),
+    ),
+    # A torso with two unequal arms, the joints listed out of order.
+    "branched": (
+        joint("wrist", "revolute", "left", "hand", (0, -2, 0), (0.01, 0.32, 0.04), (0.7, 0.1, 0.2)),
+        joint("right_arm", "prismatic", "torso", "right", (1, -1, 0.5), (0.02, -0.24, 0.43), (0.5, -0.3, -0.9)),
+        link("hand", 0.77, (0.05, 0.06, 0.09), (0.0061, 0, 0, 0.0072, 0, 0.0083)),
+        link("torso", 6.1, (0.03, -0.02, 0.26), (0.21, 0.01, 0, 0.19, 0, 0.12)),
+        link("base"),
+        joint("waist", "revolute", "base", "torso", (0, 0, 1), (0, 0, 0.15)),
+        link("left", 1.6, (0.04, 0.15, -0.03), (0.022, 0.001, 0.002, 0.013, 0, 0.025)),
+        link("right", 2.2, (-0.06, -0.14, 0.08), (0.031, 0, 0.003, 0.024, 0, 0.037), (0.2, 0.4, 0.6)),
+        joint("left_arm", "revolute", "torso", "left", (1, 0, 0.2), (-0.01, 0.28, 0.47), (-0.2, 0.6, 0.3)),
+    ),
+    # Revolute, two prismatic in the middle, revolute; all friction and limits different.
+    "gantry": (
+        link("base"),
+        link("a", 4.4, (0.09, 0.05, 0.14), (0.05, 0.003, 0, 0.07, 0, 0.06)),
+        link("b", 2.9, (0.17, 0.01, -0.06), (0.033, 0, 0.004, 0.041, 0, 0.029)),
+        link("c", 1.8, (0.03, 0.2, 0.07), (0.019, 0.002, 0, 0.014, 0.001, 0.022)),
+        link("d", 0.66, (0.04, -0.08, 0.12), (0.0056, 0, 0, 0.0047, 0, 0.0038)),
+        joint("ja", "revolute", "base", "a", (0, 0, -1), limit=(-3.1, 2.9, 4.0, 80.0), extra=losses(0.31, 0.12)),
+        joint("jb", "prismatic", "a", "b", (2, 0, 0), (0.2, 0.1, 0.3), (0, 0.3, 0), RAIL, losses(5.2)),
+        joint("jc", "prismatic", "b", "c", (0, -1, 1), (0.3, 0, 0.05), (0.2, 0, 0.1), BELT, losses(None, 1.9)),
+        joint("jd", "revolute", "c", "d", (1, 2, 2), (0, 0.25, 0.06), None, (-1.9, 1.4, 9.0, 22.0)),
+    ),
+    # A gripper: one finger follows the other, a thumb follows that finger, turning as it slides.
+    "mimic": (
+        link("base"),
+        link("arm", 1.15, (0.02, 0.01, 0.24), (0.013, 0, 0.001, 0.016, 0, 0.009)),
+        link("left", 0.21, (0.01, 0.03, 0.05), (0.0005, 0, 0, 0.0006, 0, 0.0004)),
+        link("right", 0.26, (-0.02, -0.04, 0.06), (0.0007, 0, 0, 0.0008, 0, 0.0009)),
+        link("thumb", 0.14, (0.015, 0.07, 0.025), (0.0002, 0, 0, 0.0003, 0, 0.00025)),
+        joint("shoulder", "revolute", "base", "arm", (0, 1, 0)),
+        joint("left_finger", "prismatic", "arm", "left", (0, 1, 0.1), (0.01, 0.02, 0.45)),
+        joint("right_finger", "prismatic", "arm", "right", (0, -1, 0.2), (0.015, -0.03, 0.47), None, FINGER, FOLLOWS),
+        joint(
+            "thumb_joint", "revolute", "right", "thumb", (1, 0, 0.3), (0.02, 0.01, 0.03), (0.1, 0.2, 0.3), THUMB, TURNS
+        ),
+    ),
+}
 
 PRR = mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15))
 """The PRR arm that most tests of the control have."""

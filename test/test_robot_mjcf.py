@@ -3,7 +3,7 @@
 
 """MJCFs become robots that move as MuJoCo's own model does."""
 
-import builtins
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -58,11 +58,9 @@ def free(more: str = "", joint: str = "<freejoint name='float'/>") -> str:
 def compare(robot: Robot, model: object, seed: int = 4) -> None:
     """Poses of all bodies, M and τ at some states; MuJoCo's joints follow those of the robot."""
     model, data = model, mujoco.MjData(model)
-    joints = [mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, body.joint.name) for body in robot.bodies]
-    joints = [
-        int(body.joint.name.removeprefix("joint")) if joint < 0 else joint
-        for joint, body in zip(joints, robot.bodies, strict=True)
-    ]
+    names = [body.joint.name for body in robot.bodies]
+    joints = [mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, name) for name in names]
+    joints = [int(name.removeprefix("joint")) if k < 0 else k for k, name in zip(joints, names, strict=True)]
     place, speed = model.jnt_qposadr[joints], model.jnt_dofadr[joints]
     columns = [body.coordinate for body in robot.bodies]
     ratios, offsets = np.array([(body.ratio, body.offset) for body in robot.bodies]).T
@@ -236,32 +234,22 @@ def test_a_file_with_includes_shapes_and_verbs(tmp_path: Path, capsys: pytest.Ca
 
 
 def test_without_mujoco_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    whole = builtins.__import__
-
-    def without(name: str, *rest: object, **more: object) -> object:
-        if name == "mujoco":
-            raise ImportError(name)
-        return whole(name, *rest, **more)  # type: ignore[arg-type]
-
     path = tmp_path / "arm.xml"
     path.write_text(JOINTS, encoding="utf-8")
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "mujoco", None)
     with pytest.raises(RobotDescriptionError, match=r"arm.xml: is an MJCF .*pip install 'robodyn_ros\[mujoco\]'"):
         load_robot(path)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_what_mujoco_refuses_is_refused_with_its_words() -> None:
+    for text in (
         "<mujoco><worldbody><body><joint axis='0 0 0'/><geom size='1'/></body></worldbody></mujoco>",
         "<mujoco><worldbody><bodi/></worldbody></mujoco>",
         "<mujoco>",
         "<mujoco><asset><mesh file='none.stl'/></asset></mujoco>",
-    ],
-)
-def test_what_mujoco_refuses_is_refused_with_its_words(text: str) -> None:
-    with pytest.raises(RobotDescriptionError, match=r"MuJoCo refuses it: ."):
-        load_robot(text)
+    ):
+        with pytest.raises(RobotDescriptionError, match=r"MuJoCo refuses it: ."):
+            load_robot(text)
 
 
 def test_an_mjcf_is_known_by_its_root() -> None:

@@ -12,7 +12,7 @@ from arms import BODY, URDF, awkward, joint, link, mechanism, robot, slider
 from numpy.testing import assert_allclose
 
 from robodyn_ros.errors import InputError
-from robodyn_ros.robot import Joint, Robot, load_robot
+from robodyn_ros.robot import Inertial, Joint, Robot, load_robot
 from robodyn_ros.robot.robot import tip
 
 
@@ -20,6 +20,11 @@ def single(extra: str = "", kind: str = "revolute", inertial: str | None = None,
     """A robot of one joint, the tags of which are given."""
     body = link("arm", 2.0, (0.1, 0.2, 0.3), BODY) if inertial is None else f'<link name="arm">{inertial}</link>'
     return load_robot(robot("one", link("base"), body, joint("hinge", kind, "base", "arm", extra=extra, **tags)))
+
+
+def inertial_of(inside: str) -> Inertial:
+    """The inertial of the moving link of a robot of one joint."""
+    return single(inertial=f"<inertial>{inside}</inertial>").bodies[0].inertial
 
 
 # Sources
@@ -127,54 +132,31 @@ def test_point_masses_rods_and_plates_are_bodies() -> None:
         body = link("arm", 1.0, (0.3, 0.4, 0.5), (moments[0], 0, 0, moments[1], 0, moments[2]))
         arm = load_robot(robot("x", link("base"), body, joint("hinge", "revolute", "base", "arm", (0, 0, 1))))
         assert_allclose(arm.bodies[0].inertial.inertia, np.diag(moments))
-    point = single(inertial='<inertial><origin xyz="0 1 0"/><mass value="2"/></inertial>').bodies[0].inertial
-    assert point.inertia.tolist() == np.zeros((3, 3)).tolist()
-    assert_allclose(
-        single(inertial='<inertial><mass value="2"/><inertia ixx="1" iyy="2" izz="3"/></inertial>')
-        .bodies[0]
-        .inertial.inertia,
-        np.diag([1.0, 2.0, 3.0]),
-    )
-
-
-def test_a_rotor_without_mass_is_a_body() -> None:
-    rotor = (
-        single(inertial='<inertial><mass value="0"/><inertia ixx="1" iyy="2" izz="2.5"/></inertial>').bodies[0].inertial
-    )
-    assert rotor.mass == 0.0
-    assert_allclose(rotor.inertia, np.diag([1.0, 2.0, 2.5]))
+    assert not inertial_of('<origin xyz="0 1 0"/><mass value="2"/>').inertia.any()
+    for mass in (2.0, 0.0):  # a rotor without mass is a body too
+        found = inertial_of(f'<mass value="{mass}"/><inertia ixx="1" iyy="2" izz="3"/>')
+        assert found.mass == mass
+        assert_allclose(found.inertia, np.diag([1.0, 2.0, 3.0]))
 
 
 def test_inertias_rounded_to_three_digits_are_taken() -> None:
-    single(inertial='<inertial><mass value="2"/><inertia ixx="0.501" iyy="0.505" izz="1.01"/></inertial>')
+    inertial_of('<mass value="2"/><inertia ixx="0.501" iyy="0.505" izz="1.01"/>')
     # A slender rod along (1, 1, 1), rounded: one moment comes out at -6e-5.
     rod = link("arm", 1.0, (0.1, 0, 0), (0.667, -0.333, -0.333, 0.667, -0.3335, 0.667))
     load_robot(robot("x", link("base"), rod, joint("hinge", "revolute", "base", "arm")))
 
 
 def test_fixed_links_are_lumped_and_keep_their_own_share() -> None:
+    """The inertials of the bodies are in test_robot_truth.py."""
     arm = load_robot(awkward()["welded"])
-    assert [body.name for body in arm.bodies] == ["a", "b"]
-    assert arm.bodies[0].links == ("a", "sensor", "bracket")
-    assert arm.bodies[1].links == ("b", "flange", "tool")
+    bodies = [("a", ("a", "sensor", "bracket")), ("b", ("b", "flange", "tool"))]
+    assert [(body.name, body.links) for body in arm.bodies] == bodies
     assert [fixed.name for fixed in arm.fixed_joints] == ["weld0", "weld1", "weld2", "weld3", "weld4"]
-    assert [(item.name, item.body) for item in arm.links] == [
-        ("world", -1),
-        ("pedestal", -1),
-        ("a", 0),
-        ("sensor", 0),
-        ("bracket", 0),
-        ("b", 1),
-        ("flange", 1),
-        ("tool", 1),
-    ]
+    assert [item.name for item in arm.links if item.body < 0] == ["world", "pedestal"]
     assert arm.link("bracket").inertial is None
     tool, pedestal = arm.link("tool").inertial, arm.link("pedestal").inertial
     assert tool is not None and pedestal is not None
-    assert (tool.mass, pedestal.mass) == (0.82, 20.0)
-    assert tool.com.tolist() == [0.033, 0.044, 0.055]
-    assert_allclose(arm.bodies[0].inertial.mass, 3.1 + 0.35, rtol=1e-15)
-    assert_allclose(arm.bodies[1].inertial.mass, 1.45 + 0.82, rtol=1e-15)
+    assert (tool.mass, pedestal.mass, tool.com.tolist()) == (0.82, 20.0, [0.033, 0.044, 0.055])
     pose = arm.link("tool").pose
     assert_allclose(pose.translation, (arm.fixed_joints[3].origin @ arm.fixed_joints[4].origin).translation)
 
@@ -206,42 +188,29 @@ def test_mimic_chains_end_at_an_independent_joint() -> None:
     assert found["thumb_joint"] == pytest.approx((1, -2.5 * 1.25, -2.5 * 0.035 + 0.4), rel=1e-15)
 
 
-def test_a_mimic_joint_has_defaults_and_brings_its_friction() -> None:
-    parts = [link("base"), link("a", 1.0, None, BODY), link("b", 1.0, None, BODY), link("c", 1.0, None, BODY)]
-    leader = joint("a", "revolute", "base", "a", extra='<dynamics damping="1" friction="2"/>')
+def test_a_mimic_joint_has_defaults_and_brings_its_friction_and_its_rotor() -> None:
+    parts = [link("base"), *(link(name, 1.0, None, BODY) for name in "abc")]
+    leader = joint("a", "revolute", "base", "a", extra='<dynamics damping="1" friction="2" armature="0.4"/>')
     plain = joint("b", "revolute", "a", "b", extra='<mimic joint="a"/>')
-    geared = joint(
-        "c", "revolute", "b", "c", extra='<mimic joint="a" multiplier="-3"/><dynamics damping="0.1" friction="0.2"/>'
-    )
+    losses = '<dynamics damping="0.1" friction="0.2" armature="0.05"/>'
+    geared = joint("c", "revolute", "b", "c", extra=f'<mimic joint="a" multiplier="-3"/>{losses}')
     arm = load_robot(robot("x", *parts, plain, geared, leader))
     assert [(body.ratio, body.offset) for body in arm.bodies] == [(1.0, 0.0), (1.0, 0.0), (-3.0, 0.0)]
-    # Power: d (q̇)² + d' (ratio q̇)² and f |q̇| + f' |ratio q̇|.
+    # Power: d (q̇)² + d' (ratio q̇)² and f |q̇| + f' |ratio q̇|; kinetic energy: J q̇²/2 and J' (ratio q̇)²/2.
     assert_allclose(arm.damping, [1 + 9 * 0.1], rtol=1e-15)
     assert_allclose(arm.friction, [2 + 3 * 0.2], rtol=1e-15)
-
-
-def test_a_mimic_joint_brings_its_rotor() -> None:
-    """Kinetic energy: J q̇²/2 and J' (ratio q̇)²/2."""
-    parts = [link("base"), link("a", 1.0, None, BODY), link("b", 1.0, None, BODY)]
-    leader = joint("a", "revolute", "base", "a", extra='<dynamics armature="0.4"/>')
-    geared = joint("b", "revolute", "a", "b", extra='<mimic joint="a" multiplier="-3"/><dynamics armature="0.05"/>')
-    assert_allclose(load_robot(robot("x", *parts, leader, geared)).armature, [0.4 + 9 * 0.05], rtol=1e-15)
+    assert_allclose(arm.armature, [0.4 + 9 * 0.05], rtol=1e-15)
 
 
 def test_a_summary_has_the_mass_that_each_joint_moves_alone() -> None:
     """That of its mimic joints included."""
     parts = [link("base", 9.0), *(link(name, mass, None, BODY) for name, mass in (("a", 1.0), ("b", 2.5), ("c", 4.25)))]
-    chain = [
-        joint("a", "revolute", "base", "a"),
-        joint("b", "revolute", "a", "b"),
-        joint("c", "revolute", "b", "c", extra='<mimic joint="a"/>'),
-    ]
+    chain = [joint("a", "revolute", "base", "a"), joint("b", "revolute", "a", "b")]
+    chain.append(joint("c", "revolute", "b", "c", extra='<mimic joint="a"/>'))
     lines = str(load_robot(robot("x", *parts, *chain))).splitlines()
     assert "7.75 kg in motion" in lines[0]
-    assert [line.split("  ")[-1].strip() for line in lines if line.split()[:1] in (["a"], ["b"])] == [
-        "5.25 kg",
-        "2.5 kg",
-    ]
+    masses = [line.split("  ")[-1].strip() for line in lines if line.split()[:1] in (["a"], ["b"])]
+    assert masses == ["5.25 kg", "2.5 kg"]
 
 
 def test_a_folder_does_not_hide_the_arm_of_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,14 +223,9 @@ def test_a_robot_cannot_be_changed() -> None:
     arm = load_robot(URDF / "prr.urdf")
     with pytest.raises(AttributeError):
         arm.name = "other"  # type: ignore[misc]
-    for array in (
-        arm.lower,
-        arm.damping,
-        arm.joints[0].axis,
-        Joint("j", "revolute", "a", "b").axis,
-        arm.bodies[0].inertial.inertia,
-        arm.links[0].pose.rotation,
-    ):
+    joints = arm.joints[0], Joint("j", "revolute", "a", "b")
+    parts = arm.bodies[0].inertial.inertia, arm.links[0].pose.rotation
+    for array in (arm.lower, arm.damping, *(each.axis for each in joints), *parts):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1.0
 
@@ -282,15 +246,10 @@ def test_an_unknown_link_is_answered_with_those_that_exist() -> None:
     ],
 )
 def test_the_tool_is_before_the_fingers(fingers, fixed, expected):
-    parts = [link("base"), link("arm", 1.0, (0, 0, 0.1), (0.1, 0, 0, 0.1, 0, 0.1))]
-    parts += [
-        link("hand", 1.0, (0, 0, 0.1), (0.1, 0, 0, 0.1, 0, 0.1)),
-        joint("j1", "revolute", "base", "arm", (0, 0, 1)),
-    ]
-    parts += [joint("j2", "revolute", "arm", "hand", (0, 1, 0), (0, 0, 0.3))]
+    parts = [link("base"), link("arm", 1.0, (0, 0, 0.1), BODY), link("hand", 1.0, (0, 0, 0.1), BODY)]
+    parts += [joint("j1", "revolute", "base", "arm"), joint("j2", "revolute", "arm", "hand", xyz=(0, 0, 0.3))]
     for k, kind in enumerate(fingers):
-        parts.append(link(f"finger{k}", 0.1, (0, 0, 0), (0.01, 0, 0, 0.01, 0, 0.01)))
-        parts.append(joint(f"f{k}", kind, "hand", f"finger{k}", (0, 1 - 2 * k, 0)))
+        parts += [link(f"finger{k}", 0.1, None, BODY), joint(f"f{k}", kind, "hand", f"finger{k}", (0, 1 - 2 * k, 0))]
     for name in (name for name in fixed if name != "hand"):
         parts += [link(name), joint(f"to_{name}", "fixed", "hand", name, xyz=(0, 0, 0.1), limit=None)]
     assert tip(load_robot(robot("gripper", *parts))) == expected
