@@ -12,33 +12,19 @@ import numpy as np
 from robodyn_ros.kinematics.dh import DHRow, DHTable, LinkData, robot_from_dh
 from robodyn_ros.robot import Robot
 
-TABLE = DHTable(
-    (
-        DHRow(alpha=np.pi / 2, d=0.672),
-        DHRow(a=0.4318),
-        DHRow(a=0.0203, alpha=-np.pi / 2, d=0.15005),
-        DHRow(alpha=np.pi / 2, d=0.4318),
-        DHRow(alpha=-np.pi / 2),
-        DHRow(),
-    )
-)
+QUARTER = np.pi / 2
+ARM = DHRow(0.0, QUARTER, 0.672), DHRow(0.4318), DHRow(0.0203, -QUARTER, 0.15005)
+WRIST = DHRow(0.0, QUARTER, 0.4318), DHRow(0.0, -QUARTER), DHRow()
+TABLE = DHTable((*ARM, *WRIST))
 
 MASSES = (0.0, 17.4, 4.8, 0.82, 0.34, 0.09)
 COMS = (
-    (0, 0, 0),
-    (-0.3638, 0.006, 0.2275),
-    (-0.0203, -0.0141, 0.070),
-    (0, 0.019, 0),
-    (0, 0, 0),
-    (0, 0, 0.032),
+    *((0, 0, 0), (-0.3638, 0.006, 0.2275), (-0.0203, -0.0141, 0.070)),
+    *((0, 0.019, 0), (0, 0, 0), (0, 0, 0.032)),
 )
 MOMENTS = (
-    (0, 0.35, 0),
-    (0.13, 0.524, 0.539),
-    (0.066, 0.086, 0.0125),
-    (1.8e-3, 1.3e-3, 1.8e-3),
-    (0.3e-3, 0.4e-3, 0.3e-3),
-    (0.15e-3, 0.15e-3, 0.04e-3),
+    *((0, 0.35, 0), (0.13, 0.524, 0.539), (0.066, 0.086, 0.0125)),
+    *((1.8e-3, 1.3e-3, 1.8e-3), (0.3e-3, 0.4e-3, 0.3e-3), (0.15e-3, 0.15e-3, 0.04e-3)),
 )
 LIMITS = np.radians(((-160, 160), (-45, 225), (-225, 45), (-110, 170), (-100, 100), (-266, 266)))
 

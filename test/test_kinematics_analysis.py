@@ -76,9 +76,12 @@ def test_rows_and_lengths() -> None:
     assert_allclose(analyse(J, length=0.25).manipulability, 0.25**3 * abs(np.linalg.det(J)), rtol=1e-12)
 
 
-def test_no_motion_at_all() -> None:
-    found = analyse(np.zeros((3, 2)))
+def test_slow_axes_and_no_motion_at_all() -> None:
+    """Isotropy is the ratio of least to greatest singular value, also where both are below one."""
+    slow, found = analyse(np.diag([0.5, 0.2])), analyse(np.zeros((3, 2)))
+    assert (slow.isotropy, slow.condition) == pytest.approx((0.4, 2.5))
     assert (found.rank, found.singular, found.manipulability, found.condition) == (0, True, 0.0, np.inf)
+    assert found.isotropy == 0.0
     assert found.lost.shape == (3, 3)
     assert (found.force.lengths == np.inf).all()
 
@@ -87,10 +90,3 @@ def test_refusals() -> None:
     for jacobian, rows in ((np.zeros(3), None), ([[np.nan]], None), (np.eye(3), (3,)), (np.eye(3), ())):
         with pytest.raises(InputError):
             analyse(jacobian, rows)
-
-
-def test_isotropy_of_slow_axes() -> None:
-    """The ratio of least to greatest singular value, also where both are below one; none without motion."""
-    assert analyse(np.diag([0.5, 0.2])).isotropy == pytest.approx(0.4)
-    assert analyse(np.diag([0.5, 0.2])).condition == pytest.approx(2.5)
-    assert analyse(np.zeros((2, 2))).isotropy == 0.0

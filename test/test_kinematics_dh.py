@@ -25,10 +25,10 @@ ROWS = (  # all numbers different, a prismatic joint in the middle
     DHRow(-0.22, 0.35, -0.18, 1.3),
     DHRow(0.15, 2.1, 0.09, -0.6, offset=-0.3),
 )
-BASE, TOOL = (
-    Pose.from_xyz_rpy((0.1, -0.2, 0.3), (0.3, 0.2, -0.4)),
-    Pose.from_xyz_rpy((0.05, 0.06, 0.2), (0.1, 0.9, 0.7)),
-)
+BASE = Pose.from_xyz_rpy((0.1, -0.2, 0.3), (0.3, 0.2, -0.4))
+TOOL = Pose.from_xyz_rpy((0.05, 0.06, 0.2), (0.1, 0.9, 0.7))
+BODY = (1.0, (0.1, 0.02, 0.03), (0.1, 0, 0, 0.1, 0, 0.1))
+BOTH = pytest.mark.parametrize("convention", ["standard", "modified"])
 DATA = [
     LinkData(
         1.3 + i, (0.02 + 0.01 * i, -0.03, 0.05), np.diag([0.02, 0.03 + 0.002 * i, 0.025]), -2 - i, 2.5 + i, 3, 40 + i
@@ -65,7 +65,7 @@ def test_the_puma_is_published_with_impossible_inertias() -> None:
         rd.load_robot(puma().urdf)
 
 
-@pytest.mark.parametrize("convention", ["standard", "modified"])
+@BOTH
 def test_a_table_becomes_a_robot(convention: str) -> None:
     """The robot's tool is where the table's is, its own URDF says the same, and its table can be read back."""
     table = DHTable(ROWS, convention, BASE, TOOL)
@@ -95,29 +95,21 @@ def test_a_joint_without_limits_has_none_in_the_robots_own_urdf() -> None:
     assert again.upper.tolist() == [np.inf, np.inf]
 
 
-def test_frames_of_a_table() -> None:
-    """Standard and modified by their definitions, from poses about and along one axis."""
+@BOTH
+def test_frames_of_a_table_and_the_inertias_in_them(convention: str) -> None:
+    """By their definitions, from poses about and along one axis; the COM given in a row's frame is there."""
     q = np.array([0.3, -0.2, 0.8, 1.1])
-    for convention in ("standard", "modified"):
-        table, pose = DHTable(ROWS, convention), Pose()
-        for row, coordinate, frame in zip(ROWS, q, table.frames(q), strict=True):
-            moved = coordinate + row.offset
-            theta, d = (row.theta + moved, row.d) if row.kind == "revolute" else (row.theta, row.d + moved)
-            z = Pose.from_xyz_rpy((0, 0, d), (0, 0, theta))
-            x = Pose.from_xyz_rpy((row.a, 0, 0), (row.alpha, 0, 0))
-            pose = pose @ (z @ x if convention == "standard" else x @ z)
-            assert_allclose(frame, se3.from_pose(pose), atol=1e-15, rtol=0)
-
-
-def test_inertias_are_the_rows_own() -> None:
-    """The COM of a link given in the row's frame is there, in both forms."""
-    q = np.array([0.3, -0.2, 0.8, 1.1])
-    for convention in ("standard", "modified"):
-        table = DHTable(ROWS, convention, BASE, TOOL)
-        kinematics = Kinematics(robot_from_dh("made", table, DATA), compiled=False)
-        for index, (frame, data) in enumerate(zip(table.frames(q), DATA, strict=True)):
-            com = kinematics.com(f"link{index + 1}", q)
-            assert_allclose(com, frame[:3, :3] @ data.com + frame[:3, 3], atol=1e-14, rtol=0)
+    table, pose = DHTable(ROWS, convention, BASE, TOOL), BASE
+    kinematics = Kinematics(robot_from_dh("made", table, DATA), compiled=False)
+    for index, (row, coordinate, frame, data) in enumerate(zip(ROWS, q, table.frames(q), DATA, strict=True), 1):
+        moved = coordinate + row.offset
+        theta, d = (row.theta + moved, row.d) if row.kind == "revolute" else (row.theta, row.d + moved)
+        z = Pose.from_xyz_rpy((0, 0, d), (0, 0, theta))
+        x = Pose.from_xyz_rpy((row.a, 0, 0), (row.alpha, 0, 0))
+        pose = pose @ (z @ x if convention == "standard" else x @ z)
+        assert_allclose(frame, se3.from_pose(pose), atol=1e-15, rtol=0)
+        com = kinematics.com(f"link{index}", q)
+        assert_allclose(com, frame[:3, :3] @ data.com + frame[:3, 3], atol=1e-14, rtol=0)
 
 
 def test_known_arms_read_back_as_known_tables() -> None:
@@ -144,7 +136,7 @@ def test_published_tables_come_back_from_urdfs(name: str, tool: str, lengths: tu
     assert_allclose(found, sorted(lengths), rtol=1e-9)
 
 
-@pytest.mark.parametrize("convention", ["standard", "modified"])
+@BOTH
 def test_the_table_of_a_single_joint(convention: str) -> None:
     arm = rd.load_robot("r")
     tip = arm.links[-1].name
@@ -159,28 +151,19 @@ def test_two_joints_about_one_axis_have_a_table_though_their_places_differ_by_ro
         first = joint("first", "revolute", "base", "a", axis, base, turn)
         second = joint("second", "revolute", "a", "b", axis, away)
         tip = joint("tip", "fixed", "b", "tool", None, (0.1, 0.2, 0.3))
-        inertial = 1.0, (0, 0, 0.1), (0.1, 0, 0, 0.1, 0, 0.1)
-        parts = link("base"), link("a", *inertial), first, link("b", *inertial), second, link("tool"), tip
+        parts = link("base"), link("a", *BODY), first, link("b", *BODY), second, link("tool"), tip
         arm, q = rd.load_robot(robot("coaxial", *parts)), rng.uniform(-2.0, 2.0, (5, 2))
         assert_allclose(read_dh(arm, "tool").table.pose(q), Kinematics(arm, compiled=False).pose("tool", q), atol=1e-12)
 
 
 def test_what_has_no_table() -> None:
-    inertia = (0.1, 0, 0, 0.1, 0, 0.1)
-    nearly = robot(
-        "nearly",
-        link("base"),
-        link("a", 1.0, (0.1, 0, 0), inertia),
-        link("b", 1.0, (0.1, 0, 0), inertia),
-        joint("first", "revolute", "base", "a", (0, 0, 1)),
-        joint("second", "revolute", "a", "b", (1e-9, 0, 1), (0.5, 0, 0)),
-    )
-    with pytest.raises(
-        RobotDescriptionError, match=r"joint 'second': its axis is 1e-09 rad from parallel to .*'first'"
-    ):
-        read_dh(rd.load_robot(nearly), "b")
+    first = joint("first", "revolute", "base", "a", (0, 0, 1))
+    second = joint("second", "revolute", "a", "b", (1e-9, 0, 1), (0.5, 0, 0))
+    nearly = rd.load_robot(robot("nearly", link("base"), link("a", *BODY), link("b", *BODY), first, second))
+    with pytest.raises(RobotDescriptionError, match=r"'second': its axis is 1e-09 rad from parallel to .*'first'"):
+        read_dh(nearly, "b")
     with pytest.raises(InputError, match="no joint moves 'base'"):
-        read_dh(rd.load_robot(nearly), "base")
+        read_dh(nearly, "base")
 
 
 def test_refusals() -> None:
@@ -227,11 +210,8 @@ def test_the_frames_of_the_equations_stand_on_the_common_normal_of_two_axes() ->
 @pytest.mark.parametrize("before", [1, 3])
 def test_an_axis_in_line_with_the_one_before_adds_no_turn(before: int) -> None:
     """Its x axis is that of the frame before: θ, a and α of the row in between are 0, as Denavit and Hartenberg say."""
-    skew = [
-        ((0.06, -0.04, 0.41), (-0.8, 0.33, 0.21)),
-        ((0.2, 0.11, -0.07), (0.5, -0.6, 0.9)),
-        ((0.05, 0.3, 0.13), (1.1, 0.2, -0.7)),
-    ]
+    skew = [((0.06, -0.04, 0.41), (-0.8, 0.33, 0.21)), ((0.2, 0.11, -0.07), (0.5, -0.6, 0.9))]
+    skew.append(((0.05, 0.3, 0.13), (1.1, 0.2, -0.7)))
     places = [((0.1, 0.2, 0.35), (0.15, 0.25, -0.45)), *skew[:before], ((0.0, 0.0, 0.27), (0.0, 0.0, 0.6))]
     names = ["base", *"abcde"[: len(places)]]
     parts = [link("base"), *(link(name, 1.0, (0.1, 0.2, 0.3)) for name in names[1:])]

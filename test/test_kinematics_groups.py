@@ -3,6 +3,8 @@
 
 """SO(3) and SE(3) against SciPy and against mpmath at fifty digits, close to 0 and to π."""
 
+from itertools import product
+
 import mpmath
 import numpy as np
 import pytest
@@ -116,24 +118,12 @@ def test_poses() -> None:
     pose = Pose.from_xyz_rpy((0.1, 0.2, 0.3), (0.4, 0.5, 0.6))
     assert_allclose(se3.as_pose(pose), se3.from_pose(pose), rtol=1e-14)
     assert_allclose(se3.as_pose(se3.from_pose(pose)), se3.from_pose(pose), rtol=1e-14)
-    mirrored = np.diag([1.0, 1.0, -1.0, 1.0])
+    mirrored, T = np.diag([1.0, 1.0, -1.0, 1.0]), se3.from_pose(pose)
     spoilt = []  # by one entry, or by the length of one axis: none makes up for another
-    for i in range(3):
-        spoilt += [
-            se3.from_pose(pose) + 1e-3 * sign * np.outer(np.eye(4)[i], np.eye(4)[j])
-            for j in range(3)
-            for sign in (-1, 1)
-        ]
-        spoilt += [se3.from_pose(pose) @ np.diag(1.0 + 1e-3 * sign * np.eye(4)[i]) for sign in (-1, 1)]
-        spoilt += [np.diag(1.0 + 1e-3 * sign * np.eye(4)[i]) @ se3.from_pose(pose) for sign in (-1, 1)]
-    for wrong in (
-        *spoilt,
-        np.eye(3),
-        mirrored,
-        2.0 * np.eye(4),
-        np.full((4, 4), np.nan),
-        "pose",
-        read_only(np.ones((4, 4))),
-    ):
+    for row, off in product(np.eye(4)[:3], (-1e-3, 1e-3)):
+        spoilt += [T + off * np.outer(row, column) for column in np.eye(4)[:3]]
+        spoilt += [T @ np.diag(1.0 + off * row), np.diag(1.0 + off * row) @ T]
+    others = mirrored, 2.0 * np.eye(4), np.full((4, 4), np.nan), read_only(np.ones((4, 4)))
+    for wrong in (*spoilt, *others, np.eye(3), "pose"):
         with pytest.raises(InputError, match="homogeneous matrix"):
             se3.as_pose(wrong)

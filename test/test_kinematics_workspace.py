@@ -81,16 +81,8 @@ def test_dexterity_of_a_spherical_wrist() -> None:
     """Three long joints and a wrist whose axes meet: every orientation inside, fewer at the edge, none outside."""
     from robodyn_ros.kinematics.dh import DHRow, DHTable, LinkData, robot_from_dh
 
-    table = DHTable(
-        (
-            DHRow(alpha=np.pi / 2),
-            DHRow(a=0.5),
-            DHRow(alpha=np.pi / 2),
-            DHRow(d=0.4, alpha=-np.pi / 2),
-            DHRow(alpha=np.pi / 2),
-            DHRow(),
-        )
-    )
+    turned = DHRow(alpha=np.pi / 2)
+    table = DHTable((turned, DHRow(a=0.5), turned, DHRow(d=0.4, alpha=-np.pi / 2), turned, DHRow()))
     arm = robot_from_dh("wrist", table, [LinkData(1.0, (0.1, 0.02, 0.03), np.diag([0.02, 0.03, 0.025]))] * 6)
     inverse = InverseKinematics(Kinematics(arm), "tool", InverseSettings(starts=20))
     points = [[0.4, 0.3, 0.2], [0.0, -0.6, 0.1], [0.95, 0, 0]]
