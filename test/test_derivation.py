@@ -7,6 +7,7 @@ import re
 import sys
 from functools import cache
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pinocchio
@@ -19,7 +20,7 @@ from test_export_latex import waist
 from truth import Pinocchio
 
 import robodyn_ros as rd
-from robodyn_ros.document.blocks import Document, EquationBlock, MatrixBlock, TableBlock, TextBlock
+from robodyn_ros.document.blocks import Document, EquationBlock, MatrixBlock, Section, TableBlock, TextBlock
 from robodyn_ros.document.text import text_lines, width
 from robodyn_ros.dynamics.symbolic.derivation import STEPS, derive
 from robodyn_ros.dynamics.symbolic.general_steps import general_sections
@@ -50,12 +51,20 @@ def derived(arm: str, numbers: bool = False) -> Document:
     return derive(dynamics(arm), numbers=numbers)
 
 
+def section_of(document: Document, name: str) -> Section:
+    (found,) = (section for section in document.sections if section.name == name)
+    return found
+
+
+def parts(section: Section, kind: type) -> list[Any]:
+    """The blocks of a section that are of a kind."""
+    return [block for block in section.blocks if isinstance(block, kind)]
+
+
 def cells(document: Document) -> dict[str, float]:
     """Every letter of the legend."""
-    (arm,) = (section for section in document.sections if section.name == "arm")
-    rows = [
-        row for block in arm.blocks if isinstance(block, TableBlock) and block.heads[1] == "value" for row in block.rows
-    ]
+    tables = parts(section_of(document, "arm"), TableBlock)
+    rows = [row for block in tables if block.heads[1] == "value" for row in block.rows]
     return {letter.strip("$"): evaluated(number.strip("$").replace("-", "- "), {}) for letter, number, *_ in rows}
 
 
@@ -64,7 +73,7 @@ def state(document: Document, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) ->
     at = cells(document)
     for name, values in (("q", q), (r"\dot{q}", qd), (r"\ddot{q}", qdd)):
         at |= {f"{name}_{{{i}}}": x for i, x in enumerate(values, 1)}
-    said = " ".join(block.text for block in document.sections[0].blocks if isinstance(block, TextBlock))
+    said = " ".join(block.text for block in parts(document.sections[0], TextBlock))
     for name, formula in re.findall(r"\$(\\theta_\{[^}]*\}) = ([^$]*)\$", said):
         at[name] = evaluated(formula, at)
     return at | {name: getattr(np, function)(evaluated(angle, at)) for name, function, angle in WAVE.findall(said)}
@@ -72,8 +81,7 @@ def state(document: Document, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) ->
 
 def results(document: Document, step: str, at: dict[str, float]) -> dict[str, float | np.ndarray]:
     """Left side → value of what a step arrives at; before that every step but the first gives its principle."""
-    (section,) = (section for section in document.sections if section.name == step)
-    blocks = [block for block in section.blocks if isinstance(block, EquationBlock)]
+    blocks = parts(section_of(document, step), EquationBlock)
     found: dict[str, float | np.ndarray] = {}
     for equation in (equation for block in blocks[step != "frames" :] for equation in block.equations):
         if isinstance(equation, MatrixBlock):
@@ -96,8 +104,7 @@ def matrix(found: dict[str, float | np.ndarray], name: str, shape: tuple[int, in
 
 def base(document: Document) -> np.ndarray:
     """The axes that positions are given in."""
-    text = next(section.blocks[0].text for section in document.sections if section.name == "frames")
-    given = re.search(r"yaw \((.*?)\) against", text)
+    given = re.search(r"yaw \((.*?)\) against", section_of(document, "frames").blocks[0].text)
     return turned(*row_of(given.group(1))) if given else np.eye(3)
 
 
@@ -199,11 +206,8 @@ def test_the_constants_of_a_long_arm_are_enough(arm: str) -> None:
     """From the tables alone, by the general formulas, come Pinocchio's centres of mass, Jacobians and M."""
     document, plugin = derived(arm), dynamics(arm)
     assert "would fill pages" in document.blocks[0].text
-    sections = {section.name: section for section in document.sections}
-    assert list(sections) == list(STEPS)
-    (frames,), (bodies,) = (
-        [block for block in sections[name].blocks if isinstance(block, TableBlock)] for name in ("frames", "com")
-    )
+    assert [section.name for section in document.sections] == list(STEPS)
+    (frames,), (bodies,) = (parts(section_of(document, name), TableBlock) for name in ("frames", "com"))
     n = plugin.robot.n
     q, qd = np.random.default_rng(7).uniform(-1.5, 1.5, (2, n))
     truth = Truth(plugin, q, qd)
@@ -246,7 +250,7 @@ def test_the_jacobians_of_a_long_arm_tell_of_joints_that_mimic_another() -> None
     """Column j has a part for each joint that moves with qⱼ, times its ratio."""
     for arm, said in (("mimic", True), ("branched", False)):
         (step,) = (each for each in general_sections(dynamics(arm)) if each.name == "jacobians")
-        assert any("added to column $j$" in block.text for block in step.blocks if isinstance(block, TextBlock)) == said
+        assert any("added to column $j$" in block.text for block in parts(step, TextBlock)) == said
 
 
 @pytest.mark.parametrize("arm", ["prr", "branched"])
@@ -256,7 +260,7 @@ def test_numbers_at_a_pose(arm: str) -> None:
     document = derive(plugin, ["pose"], q=q, qd=qd)
     (section,) = document.sections
     truth = Truth(plugin, q, qd)
-    found = {row.name: row for block in section.blocks if isinstance(block, EquationBlock) for row in block.equations}
+    found = {row.name: row for block in parts(section, EquationBlock) for row in block.equations}
 
     def numbers(name: str) -> np.ndarray:
         return np.array([[evaluated(cell.replace("-", "- "), {}) for cell in row] for row in found[name].rows])
@@ -271,7 +275,7 @@ def test_numbers_at_a_pose(arm: str) -> None:
         (evaluated(" ".join(found["P"].terms), {}), potential),
     ):
         np.testing.assert_allclose(value, expected, rtol=1e-3, atol=1e-8)
-    (table,) = (block for block in section.blocks if isinstance(block, TableBlock))
+    (table,) = parts(section, TableBlock)
     for (_, *place), (centre, *_) in zip(table.rows, truth.bodies, strict=True):
         np.testing.assert_allclose([row_of(cell)[0] for cell in place], centre, rtol=1e-3, atol=1e-8)
 
@@ -281,7 +285,7 @@ def test_a_payload_is_in_the_centres_of_mass_at_a_pose() -> None:
     payload = rd.Payload(robot.bodies[0].name, 1.7, (0.2, 0.3, -0.4))
     plugin = rd.create_dynamics("rnea", robot, gravity=GRAVITY, compiled=False, payload=payload)
     (section,) = derive(plugin, ["pose"], q=[0.6]).sections
-    (table,) = (block for block in section.blocks if isinstance(block, TableBlock))
+    (table,) = parts(section, TableBlock)
     centre = [row_of(cell)[0] for cell in table.rows[0][1:]]
     np.testing.assert_allclose(centre, plugin.center_of_mass([0.6]), rtol=1e-3, atol=1e-8)
 
@@ -291,35 +295,32 @@ def test_rotors_and_friction_are_in_it() -> None:
     plugin = rd.create_dynamics("rnea", rd.load_robot(CLOSED["prr"]), gravity=GRAVITY, compiled=False, **more)
     document = derive(plugin)
     q, qd, qdd = np.random.default_rng(3).uniform(-1.5, 1.5, (3, 3))
-    at = state(document, q, qd, qdd) | {
-        rf"\operatorname{{sgn}}\dot{{q}}_{{{i}}}": x for i, x in enumerate(np.sign(qd), 1)
-    }
+    at = state(document, q, qd, qdd)
+    at |= {rf"\operatorname{{sgn}}\dot{{q}}_{{{i}}}": x for i, x in enumerate(np.sign(qd), 1)}
     efforts = list(results(document, "equations", at).values())
     np.testing.assert_allclose(efforts, plugin.inverse(q, qd, qdd), rtol=1e-10)
     assert results(document, "kinetic", at)["K"] == pytest.approx(plugin.energy(q, qd).kinetic, rel=1e-10)
-    (step,) = (section for section in document.sections if section.name == "mass_matrix")
-    general = next(block for block in step.blocks if isinstance(block, EquationBlock)).equations[0]
+    general = parts(section_of(document, "mass_matrix"), EquationBlock)[0].equations[0]
     assert (general.name, general.terms[1:]) == ("M", (r"+ \operatorname{diag}(J_i)",))
-    said = [block.text for section in document.sections for block in section.blocks if isinstance(block, TextBlock)]
+    said = [block.text for section in document.sections for block in parts(section, TextBlock)]
     assert any("rotors" in text for text in said)
     assert any("Coulomb" in text for text in said)
 
 
 def test_the_joints_are_listed_from_the_first_on() -> None:
     document = derive(rd.create_dynamics("rnea", rd.load_robot(CLOSED["prr"]), compiled=False))
-    tables = [block for section in document.sections for block in section.blocks if isinstance(block, TableBlock)]
+    tables = [block for section in document.sections for block in parts(section, TableBlock)]
     (table,) = (block for block in tables if block.heads[:2] == ("joint", "name"))
     assert [row[0] for row in table.rows] == ["1", "2", "3"]
-    assert [row[3] for row in table.rows[:2]] == [
-        r"$q_{1}$ [m], $\tau_{1}$ [N]", r"$q_{2}$ [rad], $\tau_{2}$ [N·m]"
-    ]  # fmt: skip
+    units = [r"$q_{1}$ [m], $\tau_{1}$ [N]", r"$q_{2}$ [rad], $\tau_{2}$ [N·m]"]
+    assert [row[3] for row in table.rows[:2]] == units
 
 
 def test_the_lesson_at_its_pose() -> None:
     """Reference, section 3."""
     plugin = rd.create_dynamics("rnea", rd.load_robot(CLOSED["lesson"]), compiled=False)
     (section,) = derive(plugin, ["pose"], q=np.deg2rad([45, 30]), qd=[0.5, -0.3]).sections
-    rows = {row.name: row for block in section.blocks if isinstance(block, EquationBlock) for row in block.equations}
+    rows = {row.name: row for block in parts(section, EquationBlock) for row in block.equations}
     assert rows["M"].rows == (("1.852", "0.4298"), ("0.4298", "0.17"))
     assert rows["C"].rows == (("0.045", "-0.03"), ("0.075", "0"))
     assert rows["G"].rows == (("20.6",), ("1.523",))

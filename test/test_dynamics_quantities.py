@@ -149,15 +149,11 @@ def test_derivatives_against_finite_differences(formulation: str, arm: str) -> N
         (dynamics.forward, (q, qd, tau), dynamics.forward_derivatives(q, qd, tau)),
     ):
         for position, derivative in enumerate(found):
-            h = 1e-5
+            scale, h = max(1.0, np.abs(derivative).max()), 1e-5
             for j in range(n):
-                ends = []
-                for sign in (1, -1):
-                    moved = [value.copy() for value in values]
-                    moved[position][j] += sign * h
-                    ends.append(method(*moved))
-                difference = (ends[0] - ends[1]) / (2 * h)
-                scale = max(1.0, np.abs(derivative).max())
+                steps = h * np.eye(3)[position][:, None] * np.eye(n)[j]  # of one element of one input
+                ahead, behind = np.array(values) + steps, np.array(values) - steps
+                difference = (method(*ahead) - method(*behind)) / (2 * h)
                 assert_allclose(derivative[:, j] / scale, difference / scale, atol=2e-8)
 
 
@@ -180,10 +176,9 @@ def test_a_payload_is_a_heavier_link(formulation: str, arm: str) -> None:
     dynamics = make(formulation, arm)
     q, qd, qdd = state(robot.n)
     before = dynamics.inverse(q, qd, qdd)
+    inertia = [[0.03, 0.004, 0], [0.004, 0.05, 0.002], [0, 0.002, 0.06]]
     for link in robot.links:
-        payload = Payload(
-            link.name, 1.7, (0.11, -0.07, 0.19), [[0.03, 0.004, 0], [0.004, 0.05, 0.002], [0, 0.002, 0.06]]
-        )
+        payload = Payload(link.name, 1.7, (0.11, -0.07, 0.19), inertia)
         if link.body < 0:
             with pytest.raises(rd.InputError, match="fixed to the base"):
                 dynamics.configure(payload=payload)
@@ -192,9 +187,8 @@ def test_a_payload_is_a_heavier_link(formulation: str, arm: str) -> None:
         truth = Pinocchio(robot, GRAVITY)
         joint = truth.model.getJointId(robot.bodies[link.body].joint.name)
         held = pinocchio.Inertia(payload.mass, np.array(payload.com), np.array(payload.inertia))
-        truth.model.appendBodyToJoint(
-            joint, held, pinocchio.SE3(link.pose.rotation.copy(), link.pose.translation.copy())
-        )
+        place = pinocchio.SE3(link.pose.rotation.copy(), link.pose.translation.copy())
+        truth.model.appendBodyToJoint(joint, held, place)
         truth.data = truth.model.createData()
         tau = truth.inverse(q, qd, qdd)
         assert_allclose(dynamics.inverse(q, qd, qdd), tau, rtol=1e-10, atol=1e-10 * np.abs(tau).max())
@@ -228,10 +222,7 @@ def test_parameters_change_every_function_at_once(formulation: str) -> None:
         (("tool", None), r"payload mass: must be a finite number \[kg\], not None"),
         (("tool", 1.0, (0, 0)), r"payload com: must be 3 finite numbers \[m\], not \(0, 0\)"),
         (("tool", 1.0, "tip"), r"payload com: must be 3 finite numbers \[m\], not 'tip'"),
-        (
-            ("tool", 1.0, (0, 0, 0), [1, 2]),
-            r"payload inertia: must be finite numbers of shape \(3, 3\) \[kg m²\], not \[1, 2",
-        ),
+        (("tool", 1.0, (0, 0, 0), [1, 2]), r"inertia: must be finite numbers of shape \(3, 3\) \[kg m²\], not \[1, 2"),
         (("tool", 1.0, (0, 0, 0), np.triu(np.ones((3, 3)))), "payload inertia: must be symmetric"),
         (("tool", 1.0, (0, 0, 0), np.diag([1, 1, 3])), "payload inertia: inertia breaks the triangle inequality"),
         (("tool", 1.0, (0, 0, 0), np.diag([1, 1, -1])), "payload inertia: izz = -1 kg m² is negative"),
@@ -258,16 +249,13 @@ def test_a_wrong_payload_is_refused_where_it_is_made(values: tuple[Any, ...], me
         ({"mass": 3.0}, "mass: is no parameter of the dynamics; they are gravity, payload"),
     ],
 )
-def test_wrong_parameters_change_nothing(formulation: str, change: dict[str, object], message: str) -> None:
+def test_wrong_parameters_are_refused(formulation: str, change: dict[str, object], message: str) -> None:
+    """That nothing changes then is a clause of the conformance kit."""
     dynamics = make(formulation, "prr")
-    q, qd, qdd = state(3)
-    before = dynamics.inverse(q, qd, qdd)
     with pytest.raises(rd.InputError, match=message):
         dynamics.configure(**change)
     with pytest.raises(rd.InputError, match=message):
         rd.create_dynamics(formulation, dynamics.robot, **change)
-    assert_allclose(dynamics.inverse(q, qd, qdd), before, rtol=0)
-    assert dynamics.parameters.payload is None
 
 
 def test_an_external_wrench_does_the_work_it_does(formulation: str, arm: str) -> None:

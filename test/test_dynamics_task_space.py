@@ -75,15 +75,9 @@ def test_khatibs_formulas_on_pinocchios_terms(name: str) -> None:
         inertia = np.linalg.inv(J @ inverse @ J.T)
         consistent = inverse @ J.T @ inertia
         found = task.terms(q, qd)
-        for ours, theirs in (
-            (found.jacobian, J),
-            (found.drift, drift),
-            (found.inertia, inertia),
-            (found.inverse, consistent),
-            (found.null, np.eye(robot.n) - J.T @ consistent.T),
-            (found.coriolis, consistent.T @ (bias - gravity) - inertia @ drift),
-            (found.gravity, consistent.T @ gravity),
-        ):
+        null, coriolis = np.eye(robot.n) - J.T @ consistent.T, consistent.T @ (bias - gravity) - inertia @ drift
+        known = J, drift, inertia, consistent, null, coriolis, consistent.T @ gravity
+        for ours, theirs in zip(found[:7], known, strict=True):
             assert_allclose(ours, theirs, rtol=0, atol=1e-10 * max(1.0, np.abs(theirs).max()))
 
 

@@ -25,6 +25,8 @@ from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.rnea import solve_articulated
 from robodyn_ros.engine.tracing import solve_symmetric
 
+pytestmark = pytest.mark.filterwarnings("ignore::robodyn_ros.errors.RobotDescriptionWarning")
+
 GRAVITY = (0.4, -1.3, -9.6)  # [m/s²], along no axis
 TOLERANCE = 1e-10
 MANY_JOINTS = 9  # the Lagrangian's expressions grow with the square of the joints and more; rnea goes on alone
@@ -133,18 +135,15 @@ def test_a_compiled_arm() -> None:
 @pytest.mark.parametrize(
     "name", [name for name in ROBOTS if name not in {*INDUSTRIAL, *VARIANTS, *REFUSED, *NO_TREE, *REPAIRED, *MASSLESS}]
 )
-@pytest.mark.filterwarnings("ignore::robodyn_ros.errors.RobotDescriptionWarning")
 def test_other_robots(name: str) -> None:
     """Legs, hands and humanoids, on a fixed base."""
     check(rd.load_robot(ROBOTS[name]).urdf, 5, ("rnea",), compiled=False)
 
 
-@pytest.mark.filterwarnings("ignore::robodyn_ros.errors.RobotDescriptionWarning")
 @pytest.mark.parametrize("name", [name for name in NO_TREE if name in ROBOTS])
 def test_what_is_beside_a_tree_is_ignored_where_the_option_says_so(name: str) -> None:
-    with pytest.raises(
-        rd.RobotDescriptionError, match=rf"{NO_TREE[name]}; accept 'closed_loops' to have it move by itself"
-    ):
+    said = rf"{NO_TREE[name]}; accept 'closed_loops' to have it move by itself"
+    with pytest.raises(rd.RobotDescriptionError, match=said):
         rd.load_robot(ROBOTS[name])
     check(rd.load_robot(ROBOTS[name], accept=["closed_loops", "repaired_inertia"]).urdf, 5, ("rnea",), compiled=False)
 
@@ -155,7 +154,6 @@ def test_what_is_no_arm_is_refused(name: str) -> None:
         rd.load_robot(ROBOTS[name], accept=["repaired_inertia", "movable_base"])
 
 
-@pytest.mark.filterwarnings("ignore::robodyn_ros.errors.RobotDescriptionWarning")
 @pytest.mark.parametrize("name", [name for name in REPAIRED if name in ROBOTS])
 def test_impossible_inertias_are_refused_or_repaired(name: str) -> None:
     with pytest.raises(rd.RobotDescriptionError, match="repair"):
@@ -163,7 +161,6 @@ def test_impossible_inertias_are_refused_or_repaired(name: str) -> None:
     check(ROBOTS[name].read_text(encoding="utf-8"), 5, ("rnea",), compiled=False, accept=("repaired_inertia",))
 
 
-@pytest.mark.filterwarnings("ignore::robodyn_ros.errors.RobotDescriptionWarning")
 @pytest.mark.parametrize("name", [name for name in MASSLESS if name in ROBOTS])
 def test_a_joint_that_moves_no_mass_is_named(name: str) -> None:
     robot = rd.load_robot(ROBOTS[name], accept=["repaired_inertia"])
