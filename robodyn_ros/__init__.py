@@ -80,12 +80,8 @@ def create_controller(name: str, dynamics: Dynamics, kp: ArrayLike, kd: ArrayLik
         InputError: a gain is wrong, or ``dynamics`` is no model of an arm.
     """
     from robodyn_ros.dynamics.base import Dynamics
-    from robodyn_ros.errors import InputError
+    from robodyn_ros.errors import check_type
     from robodyn_ros.plugins import create
 
-    given: object = dynamics  # by a caller without a type checker
-    if not isinstance(given, Dynamics):
-        problem = f"must be a Dynamics, which create_dynamics makes of a robot, not {type(given).__name__}"
-        raise InputError("dynamics", problem, dynamics)
-
+    check_type("dynamics", dynamics, Dynamics, "a Dynamics, which create_dynamics makes of a robot")
     return create("controllers", name, dynamics, kp, kd, ki)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.errors import InputError, one_of
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot.pose import Array, read_only
 
 FEW = 64
 """Up to so many elements plain Python is faster than NumPy."""
@@ -97,10 +97,7 @@ def per_joint(name: str, value: ArrayLike, n: int) -> Array:
     Raises:
         InputError: it is neither, or not finite.
     """
-    scalar = np.ndim(value) == 0
-    array = np.array(np.broadcast_to(finite_array(name, value, () if scalar else (n,)), (n,)))
-    array.setflags(write=False)
-    return array
+    return read_only(np.broadcast_to(finite_array(name, value, (n,) if np.ndim(value) else ()), (n,)))
 
 
 def non_negative(name: str, value: ArrayLike, n: int) -> Array:

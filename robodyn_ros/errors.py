@@ -108,6 +108,22 @@ class InputError(RobodynError):
         self.value = value
 
 
+def check_type(name: str, value: object, kind: type[Any] | tuple[type[Any], ...], expected: str) -> None:
+    """Check the type of an argument, which a caller without a type checker may have wrong.
+
+    Args:
+        name: the argument's name.
+        value: the argument.
+        kind: the type that it must have, or several.
+        expected: description of that, for the message.
+
+    Raises:
+        InputError: it has another.
+    """
+    if not isinstance(value, kind):
+        raise InputError(name, f"must be {expected}, not {type(value).__name__}", value)
+
+
 class PluginError(RobodynError):
     """An unknown, duplicate or broken plugin.
 
@@ -154,9 +170,8 @@ def need_ros() -> None:
         ConfigurationError: it is not; the message says how to install it.
     """
     if find_spec("rclpy") is None:
-        raise ConfigurationError(
-            f"there is no ROS 2 here: source an installation, or {pip_install('robodyn_ros[ros]')}"
-        )
+        remedy = f"source an installation, or {pip_install('robodyn_ros[ros]')}"
+        raise ConfigurationError(f"there is no ROS 2 here: {remedy}")
 
 
 class HoldingError(ConfigurationError):

@@ -32,7 +32,7 @@ from robodyn_ros.control.motion.point_to_point import point_to_point
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.document.text import digits
 from robodyn_ros.dynamics.parameters import Payload
-from robodyn_ros.errors import InputError, LoadWarning, is_it
+from robodyn_ros.errors import InputError, LoadWarning, check_type, is_it
 from robodyn_ros.plugins import create
 from robodyn_ros.robot import Robot, as_robot
 from robodyn_ros.robot.pose import Array
@@ -151,10 +151,8 @@ def simulate(
     robot = as_robot(robot)
     if duration is not None:
         duration = float(finite_array("duration", duration, ()))
-    named: object = {} if parameters is None else parameters  # by a caller without a type checker
-    if not isinstance(named, Mapping):
-        problem = f"must be a dict of names and values, not {type(parameters).__name__}"
-        raise InputError("parameters", problem, parameters)
+    named = {} if parameters is None else parameters
+    check_type("parameters", named, Mapping, "a dict of names and values")
     first = _positions("start", start, robot, robot.home)
     places = {f"initial_position.{name}": value for name, value in zip(robot.joint_names, first.tolist(), strict=True)}
     given = {"controller": controller, **places, **named}

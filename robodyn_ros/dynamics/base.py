@@ -210,9 +210,8 @@ def check_results(dynamics: Dynamics) -> None:
                 finite_result(name, answer, shape)
                 continue
             if not isinstance(answer, Energy):
-                raise ModelError(
-                    f"dynamics plugin: energy gives {type(answer).__name__}, not Energy(kinetic, potential)"
-                )
+                said = f"gives {type(answer).__name__}, not Energy(kinetic, potential)"
+                raise ModelError(f"dynamics plugin: energy {said}")
             for part, value in answer._asdict().items():
                 finite_result(f"energy's {part}", np.float64(value) if isinstance(value, float) else value, shape)
 

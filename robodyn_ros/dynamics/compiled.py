@@ -164,9 +164,7 @@ class CompiledDynamics(Dynamics):
     coriolis = CompiledFunction("q qd", ("n",), "C(q, q̇) q̇, (n,) or (N, n).")
     gravity = CompiledFunction("q", ("n",), "g(q), (n,) or (N, n).")
     bias = CompiledFunction("q qd", ("n",), "C q̇ + g + friction: the efforts without acceleration, (n,) or (N, n).")
-    terms = CompiledFunction(
-        "q qd qdd correction", ("n",) * 4, "g, C q̇, M q̈ and M y for a correction y, without friction.", Terms
-    )
+    terms = CompiledFunction("q qd qdd correction", ("n",) * 4, "g, C q̇, M q̈ and M y, without friction.", Terms)
     energy = CompiledFunction("q qd", ("", ""), "Kinetic and potential energy, rotors included.", Energy)
     power = CompiledFunction("q qd qdd", ("", "", "", ""), "The balance of power.", Power)
     center_of_mass = CompiledFunction(
@@ -179,12 +177,8 @@ class CompiledDynamics(Dynamics):
     slotine_li_regressor = CompiledFunction(
         "q qd qd_r qdd_r", ("np",), "Y with Y θ = M(q) q̈_r + C(q, q̇) q̇_r + g(q) + friction(q̇_r), (n, p) or (N, n, p)."
     )
-    inverse_derivatives = CompiledFunction(
-        "q qd qdd", ("nn", "nn", "nn"), "Derivatives of inverse dynamics.", InverseDerivatives
-    )
-    forward_derivatives = CompiledFunction(
-        "q qd tau", ("nn", "nn", "nn"), "Derivatives of forward dynamics.", ForwardDerivatives
-    )
+    inverse_derivatives = CompiledFunction("q qd qdd", ("nn",) * 3, "Derivatives of inverse.", InverseDerivatives)
+    forward_derivatives = CompiledFunction("q qd tau", ("nn",) * 3, "Derivatives of forward.", ForwardDerivatives)
 
     @classmethod
     def quantities(cls) -> dict[str, CompiledFunction]:

@@ -58,9 +58,8 @@ def energies(
     kinetic = potential = ca.SX(0)
     down: list[ca.SX] = []  # gravity in each body's frame
     height: list[ca.SX] = []  # -g·p of each frame's origin
-    for node, transform, (omega, v), (mass, moment, inertia) in zip(
-        tree.nodes, transforms, velocities(tree, transforms, qd, base), inertias, strict=True
-    ):
+    bodies = zip(tree.nodes, transforms, velocities(tree, transforms, qd, base), inertias, strict=True)
+    for node, transform, (omega, v), (mass, moment, inertia) in bodies:
         before = down[node.parent] if node.parent >= 0 else gravity
         below = height[node.parent] if node.parent >= 0 else ca.SX(0)
         down.append(transform.down(before))

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import as_real, in_short
-from robodyn_ros.errors import InputError, RobotDescriptionError
+from robodyn_ros.errors import InputError, RobotDescriptionError, check_type
 from robodyn_ros.kinematics.se3 import from_pose
 from robodyn_ros.kinematics.tree import Tree, TreeNode
 from robodyn_ros.robot import Inertial, LockedJoints, Pose, Robot
@@ -127,8 +127,7 @@ class Parameters:
             if name not in known:
                 raise InputError(name, f"is no parameter of the dynamics; they are {', '.join(known)}", value)
             if name == "payload":
-                if value is not None and not isinstance(value, Payload):
-                    raise InputError("payload", f"must be a Payload or None, not {type(value).__name__}", value)
+                check_type("payload", value, (Payload, type(None)), "a Payload or None")
                 checked[name] = value
                 continue
             checked[name] = read_only(_finite(name, value, getattr(self, name).shape, UNITS.get(name, "")))

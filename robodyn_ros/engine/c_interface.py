@@ -210,8 +210,8 @@ def views_at(kind: np.dtype[Any], address: int) -> SimpleNamespace:
     return _views(np.ndarray((), kind, memory_at(address, kind.itemsize)))
 
 
-def _views(array: Any) -> SimpleNamespace:
-    views = {name: array[name] for name in array.dtype.names}
-    return SimpleNamespace(
-        **{name: _views(view) if view.dtype.names is not None else view for name, view in views.items()}
-    )
+def _views(array: Any) -> Any:
+    """The members of a struct as views, which a number or an array of numbers is itself."""
+    if array.dtype.names is None:
+        return array
+    return SimpleNamespace(**{name: _views(array[name]) for name in array.dtype.names})

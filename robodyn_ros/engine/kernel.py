@@ -91,17 +91,13 @@ class Kernel:
         if library is not None:
             return bound_function(library, f"{program.name}_python", self._arrays)
         if not has_casadi():
-            raise NotReadyError(
-                f"{program.name} of this arm cannot run: the cache folder holds nothing that `robodyn compile` has "
-                f"made for it on a machine of this kind, and {missing()}"
-            )
+            why = "the cache folder holds nothing that `robodyn compile` has made for it on a machine of this kind"
+            raise NotReadyError(f"{program.name} of this arm cannot run: {why}, and {missing()}")
         buffer, evaluate = program.function().buffer()
-        count = len(self.inputs) + 1
-        for index, array in enumerate(self._arrays):
-            if index < count:
-                buffer.set_arg(index, array.data)
-            else:
-                buffer.set_res(index - count, array.data)
+        for index, array in enumerate((*self.inputs, self.parameters)):
+            buffer.set_arg(index, array.data)
+        for index, array in enumerate(self._flat):
+            buffer.set_res(index, array.data)
         self._buffer = buffer  # evaluate does not keep it alive
         return evaluate
 

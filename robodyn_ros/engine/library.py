@@ -281,9 +281,8 @@ def _own_folder(folder: Path) -> Path:
     except OSError as cause:
         raise _cannot_be_made(cause) from cause
     if status.st_uid != os.getuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise CacheError(
-            f"{folder} is not safe to load code from: it must belong to you and be writable by you alone (chmod 700)"
-        )
+        problem = "is not safe to load code from: it must belong to you and be writable by you alone (chmod 700)"
+        raise CacheError(f"{folder} {problem}")
     return folder
 
 

@@ -206,11 +206,9 @@ def _normals(robot: Robot, axes: list[JointAxis]) -> list[_Normal]:
             arrives = other.point + np.cross(between, one.direction) @ across / square * other.direction
             farthest = max(np.linalg.norm(leaves - one.point), np.linalg.norm(arrives - other.point))
             if farthest > PARALLEL_DISTANCE * size:
-                raise robot.description_error(
-                    f"joint {other.body.joint.name!r}",
-                    f"its axis is {sine:.2g} rad from parallel to that of {one.body.joint.name!r}, so that the table "
-                    f"would need offsets of {np.linalg.norm(leaves - one.point):.2g} m; make the axes parallel",
-                )
+                problem = f"its axis is {sine:.2g} rad from parallel to that of {one.body.joint.name!r}, so that the "
+                problem += f"table would need offsets of {np.linalg.norm(leaves - one.point):.2g} m"
+                raise robot.description_error(f"joint {other.body.joint.name!r}", f"{problem}; make the axes parallel")
         normal = arrives - leaves - (arrives - leaves) @ one.direction * one.direction
         if sine >= PARALLEL:  # exactly at right angles to both; away from the first axis if they do not meet
             x = across / sine * (-1.0 if across @ normal < -PARALLEL * size * sine else 1.0)

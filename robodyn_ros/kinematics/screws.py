@@ -116,7 +116,7 @@ def screws(robot: Robot, link: str) -> Screws:
 
 
 PLANAR_TOLERANCE = 1e-9
-"""Greatest sine that counts as zero in the test for a planar arm."""
+"""Greatest out-of-plane sines and lengths of a planar arm [-] or [m]."""
 
 
 def plane_normal(axes: Sequence[Array] | Array, tolerance: float = PLANAR_TOLERANCE) -> Array | None:

@@ -120,12 +120,8 @@ def sketch(robot: Robot, q: ArrayLike | None = None, *, frames: Literal["links",
     pose = _telling_pose(robot) if q is None else finite_array("q", q, (robot.n,))
     bodies = _placed(robot, pose)
     view = _fitted(_view(bodies), bodies)
-    parts: list[str | SketchSymbol] = [
-        *_ground(view),
-        *_links(view, bodies),
-        *_coordinates(robot, view, bodies),
-        *_joints(robot, view, bodies),
-    ]
+    parts: list[str | SketchSymbol] = [*_ground(view), *_links(view, bodies), *_coordinates(robot, view, bodies)]
+    parts += _joints(robot, view, bodies)
     drawn = [body.frame for body in bodies]
     if frames == "equations":
         drawn = [frame @ node.frame for frame, node in zip(drawn, build_tree(robot).nodes, strict=True)]
@@ -197,9 +193,8 @@ def _seen(frame: Pose, point: Array) -> Array:
 def _view(bodies: list[SketchedBody]) -> SketchView:
     """The plane that the arm moves in, with x or y to the right and z up; or a view from the side and above."""
     none = np.zeros(3)
-    normal = plane_normal(
-        [np.hstack([body.axis, none] if body.slides else [none, body.axis]) for body in bodies], PARALLEL
-    )
+    axes = [np.hstack([body.axis, none] if body.slides else [none, body.axis]) for body in bodies]
+    normal = plane_normal(axes, PARALLEL)
     if normal is not None:
         upward = next(each for each in np.eye(3)[[2, 1]] if np.linalg.norm(np.cross(each, normal)) > 0.5)
         up = upward - (upward @ normal) * normal
@@ -338,9 +333,8 @@ def _coordinates(robot: Robot, view: SketchView, bodies: list[SketchedBody]) -> 
         middle = end + 1.34 * radius * (so3.exp(0.5 * placed.value * placed.axis) @ zero)
         yield _line(view.at(end), view.at(end + 1.5 * radius * zero), colour=PALE, width=1.2, dash="5 4")
         if not view.flat:
-            yield _line(
-                view.at(end - radius * placed.axis), view.at(end + radius * placed.axis), colour=PALE, dash="9 3 2 3"
-            )
+            ends = (view.at(end + sign * radius * placed.axis) for sign in (-1.0, 1.0))
+            yield _line(*ends, colour=PALE, dash="9 3 2 3")
         if abs(placed.value) > 0.02:
             yield _line(*(view.at(point) for point in arc), colour=ANGLE, arrow=True)
         yield SketchSymbol(view.at(middle), *symbol, colour=ANGLE)

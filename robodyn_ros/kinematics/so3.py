@@ -111,7 +111,5 @@ def coefficients(theta: Array) -> tuple[Array, Array, Array]:
     half = np.sin(safe / 2.0)
     a = np.where(small, 1 - square / 6 + square**2 / 120 - square**3 / 5040, np.sin(safe) / safe)
     b = np.where(small, 1 / 2 - square / 24 + square**2 / 720 - square**3 / 40320, 2.0 * (half / safe) ** 2)
-    c = np.where(
-        small, 1 / 6 - square / 120 + square**2 / 5040 - square**3 / 362880, (safe - np.sin(safe)) / safe / safe**2
-    )
-    return a, b, c
+    series = 1 / 6 - square / 120 + square**2 / 5040 - square**3 / 362880
+    return a, b, np.where(small, series, (safe - np.sin(safe)) / safe / safe**2)

@@ -128,9 +128,7 @@ class ToolTarget:
         if not found.solutions:
             raise UnreachableError(self._link, f"out of reach: {found.reason}")
         if not found.within_limits:
-            listed = "; ".join(
-                np.array2string(branch.q, precision=4, suppress_small=True) for branch in found.solutions
-            )
+            listed = "; ".join(np.array2string(one.q, precision=4, suppress_small=True) for one in found.solutions)
             raise UnreachableError(self._link, f"reachable only outside the position limits, at {listed}")
         distances = [self._space.distance(start, branch.q) for branch in found.within_limits]
         return found.within_limits[int(np.argmin(distances))].q

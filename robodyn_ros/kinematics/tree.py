@@ -95,9 +95,8 @@ def _built(robot: Robot) -> Tree:
         rotation, turn = _split(pose.rotation, body.joint.is_prismatic)
         scale = max(1.0, float(np.abs(pose.translation).max()))
         offset = np.where(np.abs(pose.translation) < ROUNDING * scale, 0.0, pose.translation)
-        nodes.append(
-            TreeNode(body.parent, body.joint.is_prismatic, read_only(rotation), turn, read_only(offset), frame, body)
-        )
+        slides, parts = body.joint.is_prismatic, (read_only(rotation), turn, read_only(offset))
+        nodes.append(TreeNode(body.parent, slides, *parts, frame, body))
     return Tree(tuple(nodes), base.rotation, robot.n)
 
 

@@ -178,9 +178,8 @@ def _named(name: str, arguments: dict[str, str]) -> tuple[str, dict[str, str]]:
                     path, given = str(getattr(module, attribute)), getattr(module, f"{attribute[:-5]}_ARGS", None)
                     return path, {**(given or {}), **arguments}
     others += is_it(name, own) or similar(f"{name}.urdf")
-    raise RobotDescriptionError(
-        name, f"cannot be read: No such file, no arm of this package ({', '.join(sorted(own))}){others}"
-    )
+    problem = f"cannot be read: No such file, no arm of this package ({', '.join(sorted(own))}){others}"
+    raise RobotDescriptionError(name, problem)
 
 
 class _Parser:
@@ -241,16 +240,14 @@ class _Parser:
             self._objection = self._objection_to(tag, attributes)
 
     def _objection_to(self, tag: str, attributes: dict[str, str]) -> RobotDescriptionError | None:
-        if tag.startswith("xacro:") and tag not in _DEFINITIONS and not self._in_unread():
+        is_read = not any(each.tag in _UNREAD for each in self._open)
+        if tag.startswith("xacro:") and tag not in _DEFINITIONS and is_read:
             return self._error_here(f"<{tag}> is unresolved; run xacro on the file first")
         if self._depth == 1 and tag != "robot":
             return self._error_here(f"the root tag is <{tag}>, a URDF's is <robot>")
         if "quat_xyzw" in attributes and self._depth <= 4 and "/".join(each.tag for each in self._open) in _ORIGINS:
             return self._error_here("quat_xyzw is not read here; use rpy")
         return None
-
-    def _in_unread(self) -> bool:
-        return any(each.tag in _UNREAD for each in self._open)
 
     def _end(self, tag: str) -> None:
         if self._depth <= DEEPEST:

@@ -236,12 +236,10 @@ class _Writer:
 
     def _is_motor(self, actuator: int) -> bool:
         """True if an actuator's force is a gain times its control."""
-        model, mj = self._model, self._mj
-        return bool(
-            mj.mjtGain(model.actuator_gaintype[actuator]) == mj.mjtGain.mjGAIN_FIXED
-            and mj.mjtBias(model.actuator_biastype[actuator]) == mj.mjtBias.mjBIAS_NONE
-            and mj.mjtDyn(model.actuator_dyntype[actuator]) == mj.mjtDyn.mjDYN_NONE
-        )
+        mj = self._mj
+        kinds = {"gain": mj.mjtGain.mjGAIN_FIXED, "bias": mj.mjtBias.mjBIAS_NONE, "dyn": mj.mjtDyn.mjDYN_NONE}
+        found = {name: getattr(self._model, f"actuator_{name}type")[actuator] for name in kinds}
+        return all(found[name] == int(kind) for name, kind in kinds.items())
 
     def _mimic(self, index: int) -> dict[str, str]:
         """The mimic relation of an equality q₁ - q₁⁰ = c₀ + c₁ (q₂ - q₂⁰)."""

@@ -55,9 +55,8 @@ class Pose:
 
     def __matmul__(self, other: Pose) -> Pose:
         """The pose of C in A, from B in A (self) and C in B (other)."""
-        return Pose(
-            read_only(self.rotation @ other.rotation), read_only(self.rotation @ other.translation + self.translation)
-        )
+        translation = self.rotation @ other.translation + self.translation
+        return Pose(read_only(self.rotation @ other.rotation), read_only(translation))
 
     def inverse(self) -> Pose:
         """The pose of A in B."""

@@ -230,9 +230,8 @@ def _unknown(robot: Robot, name: str) -> str:
     for body in robot.bodies:
         if body.joint.name == name:
             return f"{name!r} mimics {robot.joint_names[body.coordinate]!r} and cannot be named by itself"
-    return (
-        f"{name!r} is not in the robot; its joints are {', '.join(robot.joint_names)}{is_it(name, robot.joint_names)}"
-    )
+    known = robot.joint_names
+    return f"{name!r} is not in the robot; its joints are {', '.join(known)}{is_it(name, known)}"
 
 
 Robot.reduced = reduced

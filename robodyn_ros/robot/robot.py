@@ -14,7 +14,7 @@ import numpy as np
 
 from robodyn_ros.document.blocks import Block, literal_table, literal_text
 from robodyn_ros.document.html import Summarised
-from robodyn_ros.errors import InputError, Place, RobotDescriptionError, is_it
+from robodyn_ros.errors import InputError, Place, RobotDescriptionError, check_type, is_it
 from robodyn_ros.robot.pose import Array, Pose, read_only
 
 
@@ -35,11 +35,8 @@ class Inertial:
     def seen_from(self, pose: Pose) -> Inertial:
         """The same body, seen from another frame, in which this inertial's frame has the given pose."""
         rotation = pose.rotation
-        return Inertial(
-            self.mass,
-            read_only(rotation @ self.com + pose.translation),
-            read_only(rotation @ self.inertia @ rotation.T),
-        )
+        com, inertia = rotation @ self.com + pose.translation, rotation @ self.inertia @ rotation.T
+        return Inertial(self.mass, read_only(com), read_only(inertia))
 
     @classmethod
     def combined(cls, parts: Iterable[Inertial]) -> Inertial:
@@ -128,9 +125,8 @@ class Joint(Summarised):
         """Return name, type, least and greatest position, speed and effort with their units, for people."""
         unit = self.position_unit
         limits = (self.lower, unit), (self.upper, unit), (self.velocity, f"{unit}/s"), (self.effort, self.effort_unit)
-        lower, upper, speed, effort = (
-            f"{value:.4g} {unit}" if np.isfinite(value) else "no limit" for value, unit in limits
-        )
+        shown = (f"{value:.4g} {unit}" if np.isfinite(value) else "no limit" for value, unit in limits)
+        lower, upper, speed, effort = shown
         return self.name, self.type, lower, upper, speed, effort
 
     def motion_figures(self) -> list[str]:
@@ -300,9 +296,7 @@ class Robot(Summarised):
 
     lower = _of_joints("lower", "Least positions (n,) in [rad] or [m].")
     upper = _of_joints("upper", "Greatest positions (n,) in [rad] or [m].")
-    middle = _of_joints(
-        "middle", "The middles of the ranges (n,), or the positions nearest to 0 where a limit is missing."
-    )
+    middle = _of_joints("middle", "Middles of the ranges (n,); the positions nearest to 0 where a limit is missing.")
     velocity_limit = _of_joints("velocity", "Greatest speeds (n,) in [rad/s] or [m/s].")
     acceleration_limit = _of_joints("acceleration", "Greatest accelerations (n,) in [rad/s²] or [m/s²].")
     deceleration_limit = _of_joints("deceleration", "Greatest decelerations (n,) in [rad/s²] or [m/s²].")
@@ -342,12 +336,8 @@ class Robot(Summarised):
     @cached_property
     def warnings(self) -> tuple[str, ...]:
         """The findings that have an effect, with file and line in front if they are known."""
-        texts = []
-        for finding in self.findings:
-            if finding.severity == "warning":
-                place = self.places.get(finding.element)
-                texts.append(("" if place is None else f"{place}: ") + f"{finding.element}: {finding.text}")
-        return tuple(texts)
+        told = (finding for finding in self.findings if finding.severity == "warning")
+        return tuple(self.description_error(finding.element, finding.text).located for finding in told)
 
     def chain(self, body: int) -> list[int]:
         """Indices of the bodies from the base to a body, which is the last one; empty for -1."""
@@ -367,9 +357,7 @@ class Robot(Summarised):
         Raises:
             InputError: there is none; the message lists those that exist.
         """
-        given: object = name  # by a caller without a type checker
-        if not isinstance(given, str):
-            raise InputError(given_as, f"must be a name, not {type(name).__name__}", name)
+        check_type(given_as, name, str, "a name")
         for link in self.links:
             if link.name == name:
                 return link

@@ -80,9 +80,8 @@ def depth_first(name: str, links: Mapping[str, Inertial | None], joints: Sequenc
         raise RobotDescriptionError(f"robot {name!r}", "has no link")
     roots = [link for link in links if link not in by_child]
     if len(roots) > 1:
-        raise RobotDescriptionError(
-            f"robot {name!r}", f"has {len(roots)} root links, {', '.join(map(repr, roots))}; it must have one"
-        )
+        problem = f"has {len(roots)} root links, {', '.join(map(repr, roots))}; it must have one"
+        raise RobotDescriptionError(f"robot {name!r}", problem)
     branches: dict[str, list[Joint]] = {link: [] for link in links}
     for joint in reversed(joints):
         branches[joint.parent].append(joint)
@@ -111,12 +110,9 @@ def _parent_joints(links: Mapping[str, Inertial | None], joints: Sequence[Joint]
             if link not in links:
                 raise RobotDescriptionError(title, f"its {role} link {link!r} does not exist")
         if joint.child in by_child:
-            other = by_child[joint.child].name
-            raise RobotDescriptionError(
-                f"link {joint.child!r}",
-                f"is the child of both joint {other!r} and joint {joint.name!r}; a link has one parent, loops are not "
-                "supported",
-            )
+            problem = f"is the child of both joint {by_child[joint.child].name!r} and joint {joint.name!r}"
+            problem += "; a link has one parent, loops are not supported"
+            raise RobotDescriptionError(f"link {joint.child!r}", problem)
         by_child[joint.child] = joint
     return by_child
 
@@ -210,15 +206,11 @@ def check_inertial(title: str, inertial: Inertial) -> None:
     tolerance = ROUNDING * moments[2]
     listed = ", ".join(f"{moment:g}" for moment in moments * greatest)
     if moments[0] * greatest < -max(noise, tolerance * greatest):
-        raise RobotDescriptionError(
-            title, f"inertia is not positive definite: its principal moments are {listed} kg m²"
-        )
+        problem = f"inertia is not positive definite: its principal moments are {listed} kg m²"
+        raise RobotDescriptionError(title, problem)
     if moments[0] + moments[1] < moments[2] - tolerance:
-        raise RobotDescriptionError(
-            title,
-            f"inertia breaks the triangle inequality, which is physically impossible: of its principal moments "
-            f"{listed} kg m², the greatest exceeds the sum of the others",
-        )
+        problem = "inertia breaks the triangle inequality, which is physically impossible: of its principal moments"
+        raise RobotDescriptionError(title, f"{problem} {listed} kg m², the greatest exceeds the sum of the others")
 
 
 def nearest_possible(inertial: Inertial) -> Inertial:
@@ -270,16 +262,11 @@ def check_moves_inertia(robot: Robot) -> None:
             return
     names = [robot.joint_names[i] for i in joints]
     if len(names) == 1:
-        raise robot.description_error(
-            f"joint {names[0]!r}",
-            "moves no inertia: the links beyond it have no mass, or it all lies on the axis; give them an <inertial>, "
-            "or lock the joint",
-        )
-    raise robot.description_error(
-        f"joints {', '.join(map(repr, names))}",
-        "can move against each other without moving any inertia, or a negative one: links between them have no mass, "
-        "or an impossible inertia; give them an <inertial>, or lock one of the joints",
-    )
+        problem = "moves no inertia: the links beyond it have no mass, or it all lies on the axis"
+        raise robot.description_error(f"joint {names[0]!r}", f"{problem}; give them an <inertial>, or lock the joint")
+    problem = "can move against each other without moving any inertia, or a negative one: links between them have no"
+    problem += " mass, or an impossible inertia; give them an <inertial>, or lock one of the joints"
+    raise robot.description_error(f"joints {', '.join(map(repr, names))}", problem)
 
 
 def _least_inertia(robot: Robot, q: Array) -> tuple[float, tuple[int, ...]]:

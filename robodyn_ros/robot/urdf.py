@@ -38,7 +38,7 @@ from typing import Any
 import numpy as np
 from urdf_parser_py import urdf
 
-from robodyn_ros.errors import ConfigurationError, InputError, RobotDescriptionError, RobotDescriptionWarning, is_it
+from robodyn_ros.errors import ConfigurationError, RobotDescriptionError, RobotDescriptionWarning, check_type, is_it
 from robodyn_ros.robot.description import UrdfDocument, UrdfEditor, UrdfElement, line_of, read_document, title_of
 from robodyn_ros.robot.mjcf import CONSTRAINT, REMARK
 from robodyn_ros.robot.pose import MOMENTS, Array, Pose, read_only
@@ -66,6 +66,9 @@ the greatest one of 32 or 64 bits."""
 
 ARMATURE = "armature"
 """Attribute of ``<dynamics>`` for the inertia of the motor's rotor; the specification has no place for it."""
+
+LIMITS = ("lower", "upper", "velocity", "effort")
+"""Attributes of ``<limit>`` that urdf_parser_py knows."""
 
 MOTION_LIMITS = ("acceleration", "deceleration", "jerk")
 """Attributes of ``<limit>`` since URDF 1.2; urdf_parser_py does not know them."""
@@ -104,14 +107,11 @@ def _tags(*names: str) -> tuple[str, ...]:
 
 _ORIGIN = _Tag(optional=("xyz", "rpy"))
 
-_OTHERS = ("transmission", "gazebo", "ros2_control", "mujoco")
-"""Tags that the specification leaves to other programs."""
+_OTHERS = _tags(CONSTRAINT, REMARK, "material", "sensor", "transmission", "gazebo", "ros2_control", "mujoco")
+"""Tags of the robot that the dynamics do not need; the specification leaves the last ones to other programs."""
 
 _SCHEMA = {
-    "robot": _Tag(
-        required=("name",),
-        elsewhere=("version", "xmlns", *_tags(CONSTRAINT, REMARK, "material", "sensor", *_OTHERS)),
-    ),
+    "robot": _Tag(("name",), elsewhere=("version", "xmlns", *_OTHERS)),
     "robot/link": _Tag(required=("name",), elsewhere=("type", *_tags("visual", "collision"))),
     "robot/link/inertial": _Tag(children=("mass",)),
     "robot/link/inertial/origin": _ORIGIN,
@@ -126,10 +126,7 @@ _SCHEMA = {
     "robot/joint/parent": _Tag(required=("link",)),
     "robot/joint/child": _Tag(required=("link",)),
     "robot/joint/axis": _Tag(optional=("xyz",), defaults={"xyz": "1 0 0"}),
-    "robot/joint/limit": _Tag(
-        optional=("lower", "upper", "velocity", "effort", *MOTION_LIMITS),
-        defaults={"velocity": "inf", "effort": "inf"},
-    ),
+    "robot/joint/limit": _Tag(optional=(*LIMITS, *MOTION_LIMITS), defaults={"velocity": "inf", "effort": "inf"}),
     "robot/joint/dynamics": _Tag(optional=("damping", "friction", ARMATURE)),
     "robot/joint/mimic": _Tag(required=("joint",), optional=("multiplier", "offset")),
 }
@@ -196,12 +193,9 @@ def as_robot(given: object) -> Robot:
         RobotDescriptionError: the URDF cannot be read or does not describe an arm.
         InputError: it is neither a robot nor a path.
     """
-    if isinstance(given, Robot):
-        return given
-    if isinstance(given, (str, os.PathLike)):
-        return load_robot(given)
-    problem = f"must be a Robot, which load_robot makes of a URDF, or the URDF's path, not {type(given).__name__}"
-    raise InputError("robot", problem, given)
+    expected = "a Robot, which load_robot makes of a URDF, or the URDF's path"
+    check_type("robot", given, (Robot, str, os.PathLike), expected)
+    return given if isinstance(given, Robot) else load_robot(given)  # type: ignore[arg-type]
 
 
 def reload_robot(urdf: str | UrdfDocument) -> Robot:
@@ -538,14 +532,9 @@ def _joint(title: str, element: ET.Element) -> Joint:
     if kind == "fixed":
         # Exporters leave zero axes, limits and the like on joints that they fix.
         return joint
-    return replace(
-        joint,
-        axis=_axis(title, parsed.axis),
-        mimic=_mimic(parsed.mimic),
-        **_limits(title, parsed),
-        **_friction(title, parsed.dynamics, extra.pop(ARMATURE, 0.0)),
-        **_motion_limits(title, extra),
-    )
+    axis, losses = _axis(title, parsed.axis), extra.pop(ARMATURE, 0.0)
+    values = _limits(title, parsed) | _friction(title, parsed.dynamics, losses) | _motion_limits(title, extra)
+    return replace(joint, axis=axis, mimic=_mimic(parsed.mimic), **values)
 
 
 def _axis(title: str, xyz: list[float] | None) -> Array:
@@ -561,7 +550,7 @@ def _limits(title: str, parsed: Any) -> dict[str, Any]:
     """The limits of position, velocity and effort that are known."""
     if parsed.limit is None:
         return {}
-    limit = {name: limit_of(getattr(parsed.limit, name)) for name in ("lower", "upper", "velocity", "effort")}
+    limit = {name: limit_of(getattr(parsed.limit, name)) for name in LIMITS}
     for name in ("velocity", "effort"):
         if limit[name] < 0.0 and limit[name] not in NOT_KNOWN:
             text = f"{name} limit {limit[name]:g} is negative; leave it out, or give 0, if it is not known"

@@ -167,6 +167,11 @@ class Subject:
         """Every method's results at q, q̇, q̈ or τ."""
         return {method: self.call(method, *values) for method in INPUTS}
 
+    def check_all(self, expected: dict[str, tuple[Array, ...]], values: Any, clause: str, tolerance: float) -> None:
+        """Fail unless every method gives these results at q, q̇, q̈ or τ."""
+        for method, right in expected.items():
+            same(self.call(method, *values), right, f"{method}: {clause}", tolerance)
+
 
 def raised(function: Callable[..., Any], *values: Any, **options: Any) -> Exception | None:
     """Return the exception that a call raises, or None."""
@@ -258,13 +263,7 @@ FRICTION = '<dynamics damping="0.37" friction="0.21"/>'
 
 
 def _joint(
-    name: str,
-    kind: str,
-    ends: str,
-    axis: str = "1 0 0",
-    xyz: str = "0 0 0",
-    rpy: str = "0 0 0",
-    extra: str = FRICTION,
+    name: str, kind: str, ends: str, axis: str = "1 0 0", xyz: str = "0 0 0", rpy: str = "0 0 0", extra: str = FRICTION
 ) -> str:
     """A joint; ends are its parent and child link."""
     parent, child = ends.split()

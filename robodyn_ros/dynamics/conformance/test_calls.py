@@ -111,14 +111,13 @@ def test_a_parameter_may_be_given_to_the_constructor(name: str, arm: str, parame
 @PARAMETERS
 def test_a_parameter_may_change_while_running(simple: Subject, parameter: str) -> None:
     """``configure`` changes methods that have been called before, for one state and for many."""
-    q, qd, qdd = states = simple.states(4)
-    simple.all(q, qd, qdd), simple.all(*states[:, 0])
+    states = simple.states(4)
+    simple.all(*states), simple.all(*states[:, 0])
     change = {parameter: _changes(simple.robot)[parameter]}
     simple.dynamics.configure(**change)
     _right(simple, f"{parameter} by configure")
     fresh = Subject(simple.name, arm_like(PLAIN), **change)
-    for method, expected in fresh.all(q, qd, qdd).items():
-        same(simple.call(method, q, qd, qdd), expected, f"{method}: after configure as if constructed so")
+    simple.check_all(fresh.all(*states), states, "after configure as if constructed so", EXACT)
 
 
 def test_what_is_not_named_stays(simple: Subject) -> None:
@@ -129,8 +128,7 @@ def test_what_is_not_named_stays(simple: Subject) -> None:
     _right(simple, "all parameters, one after the other")
     fresh = Subject(simple.name, arm_like(PLAIN), **changes)
     values = simple.state()
-    for method, expected in fresh.all(*values).items():
-        same(simple.call(method, *values), expected, f"{method}: parameters not named in configure must stay")
+    simple.check_all(fresh.all(*values), values, "parameters not named in configure must stay", EXACT)
 
 
 @pytest.mark.of_the_urdf
@@ -144,11 +142,9 @@ def test_a_payload_is_as_good_as_a_link(name: str) -> None:
     xx, xy, xz, yy, yz, zz = map(float, moments.split())
     inertia = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
     holding.dynamics.configure(payload=Payload("flange", float(mass), [float(x) for x in com.split()], inertia))
-    for method, expected in built_in.all(*values).items():
-        same(holding.call(method, *values), expected, f"{method}: a payload is as good as a link", 1e-9)
+    holding.check_all(built_in.all(*values), values, "a payload is as good as a link", 1e-9)
     holding.dynamics.configure(payload=None)
-    for method, expected in empty.items():
-        same(holding.call(method, *values), expected, f"{method}: without payload as before it")
+    holding.check_all(empty, values, "without payload as before it", EXACT)
 
 
 def test_friction_opposes_motion(simple: Subject) -> None:
@@ -170,8 +166,7 @@ def test_objects_do_not_share_parameters(name: str) -> None:
     values = one.state()
     expected = one.all(*values)
     other.dynamics.configure(**_changes(other.robot))
-    for method, right in expected.items():
-        same(one.call(method, *values), right, f"{method}: another object's parameters are its own", 0.0)
+    one.check_all(expected, values, "another object's parameters are its own", 0.0)
 
 
 @pytest.mark.parametrize(
@@ -208,8 +203,7 @@ def test_a_wrong_parameter_changes_nothing(simple: Subject, argument: str, value
         assert isinstance(problem, InputError), f"{wanted}; it raised {problem!r}"
         assert problem.name == argument, f"{wanted}; it names {problem.name!r}"
         assert simple.dynamics.parameters is parameters, "parameters must be the old ones after an error"
-        for method in INPUTS:
-            same(simple.call(method, *values), before[method], f"{method}: a refused configure changes nothing", 0.0)
+        simple.check_all(before, values, "a refused configure changes nothing", 0.0)
         problem = raised(Subject, simple.name, arm_like(PLAIN), **given)
         assert isinstance(problem, InputError), f"a constructor like {wanted}; it raised {problem!r}"
 
@@ -318,14 +312,13 @@ def test_arguments_must_be_of_the_same_number_of_states(simple: Subject, method:
 
 def test_an_error_leaves_the_object_as_it_was(simple: Subject) -> None:
     """After an InputError the next call is right."""
-    q, qd, qdd = simple.state()
-    expected = simple.all(q, qd, qdd)
+    values = simple.state()
+    expected = simple.all(*values)
     for method, names in INPUTS.items():
         for bad in (np.full(simple.n, np.nan), np.full((3, simple.n), np.inf), np.zeros(simple.n + 1)):
             with pytest.raises(InputError):
                 getattr(simple.dynamics, method)(*[bad] * len(names))
-    for method, right in expected.items():
-        same(simple.call(method, q, qd, qdd), right, f"{method}: after an error as before it", 0.0)
+    simple.check_all(expected, values, "after an error as before it", 0.0)
 
 
 def _refused(subject: Subject, method: str, argument: str, values: Any, bad: Any, what: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import robodyn_ros as rd
 from robodyn_ros.dynamics.base import Terms
-from robodyn_ros.dynamics.conformance.subject import ARMS, DIFFERENCES, INPUTS, Subject, same, tree
+from robodyn_ros.dynamics.conformance.subject import ARMS, DIFFERENCES, EXACT, INPUTS, Subject, same, tree
 from robodyn_ros.robot.pose import Array
 
 ROUND_TRIP = 1e-9
@@ -114,42 +114,38 @@ def test_numbers_are_in_the_order_of_robot_joints(name: str) -> None:
     same(found, forwards.dynamics.mass_matrix(q), "mass_matrix: rows and columns are in the order of robot.joints")
 
 
+def _as_defined(subject: Subject, method: str, clause: str, tolerance: float = EXACT) -> None:
+    """A method gives the numbers of the definition."""
+    for state in subject.states(5).swapaxes(0, 1):
+        given = state[: len(INPUTS[method])]
+        same(getattr(subject.dynamics, method)(*given), getattr(subject.definition, method)(*given), clause, tolerance)
+
+
 @pytest.mark.of_the_urdf
 def test_mass_matrix_follows_from_the_kinetic_energy_of_the_bodies(subject: Subject) -> None:
     """M = Σ m Jvᵀ Jv + Jωᵀ I Jω."""
-    for q in subject.states(5)[0]:
-        same(subject.dynamics.mass_matrix(q), subject.definition.mass_matrix(q), "mass_matrix")
+    _as_defined(subject, "mass_matrix", "mass_matrix")
 
 
 @pytest.mark.of_the_urdf
 def test_gravity_follows_from_the_weight_of_the_bodies(subject: Subject) -> None:
     """g(q) = -Σ m Jvᵀ g: the efforts that hold the arm, so that a lift's is positive."""
-    for q in subject.states(5)[0]:
-        same(subject.dynamics.gravity(q), subject.definition.gravity(q), "gravity: the efforts that hold the arm")
+    _as_defined(subject, "gravity", "gravity: the efforts that hold the arm")
 
 
 @pytest.mark.of_the_urdf
 def test_energy_is_that_of_the_bodies(subject: Subject) -> None:
     """½ q̇·M q̇, and potential energy zero for centres of mass at the root link's origin."""
-    for q, qd, _ in subject.states(5).swapaxes(0, 1):
-        same(tuple(subject.dynamics.energy(q, qd)), subject.definition.energy(q, qd), "energy: (kinetic, potential)")
+    _as_defined(subject, "energy", "energy: (kinetic, potential)")
 
 
 @pytest.mark.of_the_urdf
 def test_coriolis_matrix_is_of_christoffel_symbols(subject: Subject) -> None:
     """C_ij = ½ Σ_k (∂M_ij/∂q_k + ∂M_ik/∂q_j - ∂M_jk/∂q_i) q̇_k, and no other C with the same C q̇."""
-    for q, qd, _ in subject.states(5).swapaxes(0, 1):
-        expected = subject.definition.coriolis_matrix(q, qd)
-        same(subject.dynamics.coriolis_matrix(q, qd), expected, "coriolis_matrix: Christoffel symbols", DIFFERENCES)
+    _as_defined(subject, "coriolis_matrix", "coriolis_matrix: Christoffel symbols", DIFFERENCES)
 
 
 @pytest.mark.of_the_urdf
 def test_inverse_dynamics_follow_from_the_definition(subject: Subject) -> None:
     """τ = M q̈ + C q̇ + g; no friction unless it is asked for, although the URDF has some."""
-    for q, qd, qdd in subject.states(5).swapaxes(0, 1):
-        same(
-            subject.dynamics.inverse(q, qd, qdd),
-            subject.definition.inverse(q, qd, qdd),
-            "inverse: M q̈ + C q̇ + g, without the friction of the URDF",
-            DIFFERENCES,
-        )
+    _as_defined(subject, "inverse", "inverse: M q̈ + C q̇ + g, without the friction of the URDF", DIFFERENCES)

@@ -130,10 +130,8 @@ class Algebra:
         """Return polynomials without the terms that in a numeric algebra are the rounding of a zero."""
         if not self.numeric:
             return polynomials
-        largest = max((abs(c) for polynomial in polynomials.flat for c in polynomial.coeffs()), default=0)
-        return each(
-            lambda one: self.ring.from_dict({m: c for m, c in one.terms() if abs(c) > DUST * largest}), polynomials
-        )
+        dust = DUST * max((abs(c) for polynomial in polynomials.flat for c in polynomial.coeffs()), default=0)
+        return each(lambda one: self.ring.from_dict({m: c for m, c in one.terms() if abs(c) > dust}), polynomials)
 
     def _shifted_sine(self, angle: Angle, phase: int) -> Polynomial:
         """Return the sine of the angle and ``phase`` quarter turns."""

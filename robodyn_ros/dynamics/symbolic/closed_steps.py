@@ -57,15 +57,11 @@ def closed_sections(dynamics: CompiledDynamics, form: ClosedForm, chosen: Sequen
     parts = {name: tuple(found) for name, found in steps.parts().items()}
     quantities = [part for found in parts.values() for part in found if isinstance(part, DerivedQuantity)]
     writer = _SectionWriter(form, [x for part in quantities for x in np.ravel(np.array(part.value, dtype=object))])
-    rest = [
-        step.extended(writer.blocks(parts[step.name]))
-        for step in steps.principles()
-        if step.name in chosen or "arm" in chosen
-    ]
+    found = [step for step in steps.principles() if step.name in chosen or "arm" in chosen]
+    rest = [step.extended(writer.blocks(parts[step.name])) for step in found]
     legend = Legend(writer)
-    remark = (
-        [TextBlock(f"The arm's own numbers stand in the formulas, to {DIGITS} digits.")] if form.algebra.numeric else []
-    )
+    numeric = TextBlock(f"The arm's own numbers stand in the formulas, to {DIGITS} digits.")
+    remark = [numeric] if form.algebra.numeric else []
     return [Section("arm", "The arm", (joints(dynamics.robot), *remark, *legend.numbers, *legend.trigonometric)), *rest]
 
 

@@ -49,9 +49,8 @@ def export(
     if not quantities:
         raise InputError("quantities", f"name at least one of {', '.join(CompiledDynamics.quantities())}", quantities)
     if not isinstance(dynamics, CompiledDynamics):
-        raise ConfigurationError(
-            f"{type(dynamics).__name__} computes numbers only: take a plugin that writes expressions"
-        )
+        problem = "computes numbers only: take a plugin that writes expressions"
+        raise ConfigurationError(f"{type(dynamics).__name__} {problem}")
     if language == "latex":
         need("sympy", "LaTeX is written with SymPy", "robodyn_ros[symbolic]")
         from robodyn_ros.dynamics.symbolic.writer import latex_files  # needs SymPy

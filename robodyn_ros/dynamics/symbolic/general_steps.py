@@ -151,6 +151,7 @@ def pose_section(dynamics: CompiledDynamics, q: ArrayLike | None, qd: ArrayLike 
     coms = [to_inertial(ten).com for ten in dynamics.theta()[: 10 * len(robot.bodies)].reshape(-1, 10)]
     centres = [kinematics.pose(body.name, q, com)[:3, 3] for body, com in zip(robot.bodies, coms, strict=True)]
     last, point = robot.bodies[-1].name, coms[-1]
+    rows = [(quoted(body.name), *_cells(place)) for body, place in zip(robot.bodies, centres, strict=True)]
     blocks: tuple[Block, ...] = (
         TextBlock(f"At $q = ({_listed(q)})$ and $\\dot{{q}} = ({_listed(qd)})$, in SI units; to {DIGITS} digits."),
         formulas(
@@ -161,10 +162,7 @@ def pose_section(dynamics: CompiledDynamics, q: ArrayLike | None, qd: ArrayLike 
             equation("P", number(float(energy.potential), DIGITS)),
         ),
         TextBlock("The centres of mass are here, in the root link's frame [m]:"),
-        table(
-            ("body", "x", "y", "z"),
-            [(quoted(body.name), *_cells(place)) for body, place in zip(robot.bodies, centres, strict=True)],
-        ),
+        table(("body", "x", "y", "z"), rows),
         TextBlock(f"Jacobian of the centre of mass of {quoted(last)}, in the root link's axes:"),
         formulas(_matrix("J_v", kinematics.jacobian(last, q, point=point)[:3])),
     )

@@ -76,10 +76,8 @@ def _symbols(dynamics: CompiledDynamics, tree: Tree) -> Iterator[tuple[Key, Para
             yield ("l", k, i), ParameterSymbol(f"l_{{{gap}{axis}}}", f"l_{{{gap}}}", node.offset[i], "m", meaning)
         for i, axis in enumerate(AXES):
             meaning = f"from joint {label} to the centre of mass {body}"
-            yield (
-                ("c", k, i),
-                ParameterSymbol(f"l_{{c{label}{axis}}}", f"l_{{c{label}}}", inertial.com[i], "m", meaning),
-            )
+            name = f"l_{{c{label}"
+            yield ("c", k, i), ParameterSymbol(f"{name}{axis}}}", f"{name}}}", inertial.com[i], "m", meaning)
         for i, j in combinations_with_replacement(range(3), 2):
             name, value = f"I_{{{label}{AXES[i]}{AXES[j]}}}", inertial.inertia[i, j]
             yield ("I", k, i, j), ParameterSymbol(name, f"I_{{{label}}}", value, "kg m²", f"inertia {body}")
@@ -115,9 +113,8 @@ def twists(tree: Tree, found: Sequence[Direction]) -> dict[Key, ParameterSymbol]
         if is_exact(matrix):
             continue
         if matrix[0, 0] != 1.0:
-            raise InputError(
-                "robot", f"the frames of {tree.nodes[k].body.name} and its parent differ by more than a turn about x"
-            )
+            problem = f"the frames of {tree.nodes[k].body.name} and its parent differ by more than a turn about x"
+            raise InputError("robot", problem)
         for kind, value, word in (("c", matrix[1, 1], "cosine"), ("s", matrix[2, 1], "sine")):
             name = f"\\mathrm{{{kind}}}_{{\\alpha {label}}}"
             meaning = f"{word} of the angle between the axes of joint {label} and the one before"

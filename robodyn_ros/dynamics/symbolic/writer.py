@@ -140,9 +140,8 @@ class Writer:
         for monomial, coefficient in polynomial.terms():
             if not ring.domain.is_Exact:
                 coefficient = ring.domain(float(f"{float(coefficient):.{DIGITS}g}"))
-            terms[monomial] = coefficient * prod(
-                name.sign**power for name, power in zip(self.names, monomial, strict=True)
-            )
+            sign = prod(name.sign**power for name, power in zip(self.names, monomial, strict=True))
+            terms[monomial] = coefficient * sign
         return ring.from_dict(terms)
 
     def _expanded(self, polynomial: Polynomial) -> Expr:
@@ -212,9 +211,8 @@ class Legend:
             for name in used
             if (parameter := name.parameter)
         ]
-        self.numbers: list[Block] = (
-            [table(("symbol", "value", "unit", "meaning"), rows), TextBlock(AXES)] if rows else []
-        )
+        heads = ("symbol", "value", "unit", "meaning")
+        self.numbers: list[Block] = [table(heads, rows), TextBlock(AXES)] if rows else []
 
     def _sentences(self, used: list[Name]) -> Iterator[Block]:
         definitions = dict.fromkeys(f"${name.symbol} = {self._function(name)}$" for name in used if name.trigonometric)
@@ -249,15 +247,10 @@ class Legend:
 
 def joints(robot: Robot) -> TableBlock:
     """Return a table of the joints of an arm, with the units of their positions and efforts."""
-    rows = [
-        (
-            str(index),
-            quoted(joint.name),
-            joint.type,
-            rf"$q_{{{index}}}$ [{joint.position_unit}], $\tau_{{{index}}}$ [{joint.effort_unit}]",
-        )
-        for index, joint in enumerate(robot.joints, 1)
-    ]
+    rows = []
+    for index, joint in enumerate(robot.joints, 1):
+        units = rf"$q_{{{index}}}$ [{joint.position_unit}], $\tau_{{{index}}}$ [{joint.effort_unit}]"
+        rows.append((str(index), quoted(joint.name), joint.type, units))
     return table(("joint", "name", "type", "position, effort"), rows)
 
 
@@ -400,7 +393,5 @@ def _equations(readable: Readable) -> Iterator[Section]:
         blocks: list[Block] = [TextBlock(REMARKS[quantity])] if quantity in REMARKS else []
         if elements:
             terms = readable.writer.terms
-            blocks.append(
-                EquationBlock(tuple(SumBlock(name, tuple(terms(expression))) for name, expression in elements))
-            )
+            blocks.append(EquationBlock(tuple(SumBlock(name, tuple(terms(x))) for name, x in elements)))
         yield Section(quantity, TITLES[quantity], tuple(blocks))

@@ -32,14 +32,11 @@ from numpy.typing import ArrayLike, NDArray
 from robodyn_ros.checks import as_states, finite_array, finite_state
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import so3
-from robodyn_ros.kinematics.screws import screws
+from robodyn_ros.kinematics.screws import PLANAR_TOLERANCE, screws
 from robodyn_ros.kinematics.se3 import as_pose
 from robodyn_ros.robot import Pose, Robot
 from robodyn_ros.robot.configuration import TURN, ConfigurationSpace
 from robodyn_ros.robot.pose import Array
-
-PLANAR_TOLERANCE = 1e-9
-"""Greatest out-of-plane sines and lengths of a planar arm [-] or [m]."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,7 +37,7 @@ from robodyn_ros.checks import finite_state, in_short
 from robodyn_ros.engine import Kernel, Program, digest
 from robodyn_ros.engine.casadi import ca
 from robodyn_ros.engine.tracing import column, solve_symmetric, traced
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, check_type
 from robodyn_ros.kinematics import so3
 from robodyn_ros.kinematics.forward import Kinematics, geometric_jacobian, placed
 from robodyn_ros.kinematics.inverse.task import NullSpaceObjective, Task, centred
@@ -161,10 +161,7 @@ class InverseKinematics:
         Raises:
             InputError: no such link, no joint moves it, or ``kinematics`` is of another kind.
         """
-        given: object = kinematics  # from a caller without a type checker
-        if not isinstance(given, Kinematics):
-            problem = f"must be a Kinematics, which Kinematics(robot) makes, not {type(given).__name__}"
-            raise InputError("kinematics", problem, kinematics)
+        check_type("kinematics", kinematics, Kinematics, "a Kinematics, which Kinematics(robot) makes")
         self.robot = kinematics.robot
         found = self.robot.link(link)
         if found.body < 0:
@@ -301,9 +298,8 @@ def _reason(outcome: Outcome, best: _Attempt, tried: int, excess: float, radius:
     if outcome == "converged":
         return f"converged to {best.position_error:.1e} m and {best.rotation_error:.1e} rad"
     if outcome == "beyond_reach":
-        return (
-            f"beyond reach: it lies {excess:.3g} m outside the ball of {radius:.3g} m that the arm can reach; {closest}"
-        )
+        place = f"{excess:.3g} m outside the ball of {radius:.3g} m that the arm can reach"
+        return f"beyond reach: it lies {place}; {closest}"
     if outcome == "limits":
         return f"found only outside the position limits; within them {closest}"
     return f"not found from {tried} starts: {closest}"
