@@ -148,6 +148,8 @@ def kernel_source(program: Program) -> str:
     count = len(program.inputs)
     given = _arguments(program, [f"x[{i}]" for i in range(count)], f"x[{count}]", f"x[{count + 1} + {{}}]", "&check")
     summed = [f"for (int j = 0; j < {width}; ++j) check += x[{i}][j];" for i, width in enumerate(program.widths[0])]
+    inputs, results = [f"x{i}" for i in range(count)], [f"y{i}" for i in range(len(program.outputs))]
+    taken = [*(f"const double* {name}" for name in (*inputs, "p")), *(f"double* {name}" for name in results)]
     return f"""{scalar_source(program)}
 extern void* PyCapsule_GetPointer(void*, const char*);
 extern void Py_IncRef(void*);
@@ -171,13 +173,7 @@ void* {program.name}_python(void* capsule, void* none) {{
   Py_IncRef(&_Py_NoneStruct);
   return &_Py_NoneStruct;
 }}
-{_plain(program)}"""
 
-
-def _plain(program: Program) -> str:
-    inputs, results = [f"x{i}" for i in range(len(program.inputs))], [f"y{i}" for i in range(len(program.outputs))]
-    taken = [*(f"const double* {name}" for name in (*inputs, "p")), *(f"double* {name}" for name in results)]
-    return f"""
 void {program.name}_plain({", ".join(taken)}) {{
   double k[CONSTANTS], check;
   prepare(p, k);

@@ -145,10 +145,7 @@ class TracedArray(NDArrayOperatorsMixin):
         """Its scalars, traced ones, so that ``np.array([a, b])`` works; an array of numbers it is not."""
         if dtype is not None and np.dtype(dtype) != object:
             raise TraceError("a conversion to an array of numbers cannot be traced")
-        found = np.empty(self.shape, object)
-        for index in np.ndindex(self.shape):
-            found[index] = TracedArray(_scalar(self.elements[index]), self.truth)
-        return found
+        return _apply(lambda element: TracedArray(_scalar(element), self.truth), self.elements)
 
     # What functions do with arrays
 
@@ -228,11 +225,7 @@ def elements_of(value: Any) -> Elements:
         return value.elements
     array = np.asarray(value)
     if array.dtype == object:  # of np.array([a, b]) with traced a, b
-        found = np.empty(array.shape, object)
-        for index in np.ndindex(array.shape):
-            item = array[index]
-            found[index] = item.elements[()] if isinstance(item, TracedArray) else item
-        return found
+        return _apply(lambda item: item.elements[()] if isinstance(item, TracedArray) else item, array)
     if array.dtype.kind not in "fiub":
         raise TraceError(f"an array of {array.dtype}")
     return array.astype(np.float64).astype(object)

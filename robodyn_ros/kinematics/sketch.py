@@ -131,20 +131,15 @@ def sketch(robot: Robot, q: ArrayLike | None = None, *, frames: Literal["links",
     marks = [part for part in parts if isinstance(part, str)]
     discs = [view.at(place) for body in bodies for place in (body.frame.translation, body.com) if place is not None]
     body = "\n".join([*marks, *_placed_symbols([part for part in parts if not isinstance(part, str)], discs, marks)])
-    top, height = _extent(body)
+    heights = [float(y) for y in HEIGHTS.findall(body)]
+    top = round(min(heights) - BORDER)
+    height = round(max(heights) + BORDER) - top
     return f"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 {top:g} {WIDTH:g} {height:g}" width="{WIDTH:g}" \
 height="{height:g}" role="img" font-family="'Latin Modern Math','STIX Two Text',Georgia,serif" font-size="17">
 <title>{title}</title>
 {body}
 </svg>
 """.encode()
-
-
-def _extent(body: str) -> tuple[float, float]:
-    """The top and the height of the drawing, with a border [px]."""
-    heights = [float(y) for y in HEIGHTS.findall(body)]
-    top, bottom = round(min(heights) - BORDER), round(max(heights) + BORDER)
-    return top, bottom - top
 
 
 def _telling_pose(robot: Robot) -> Array:

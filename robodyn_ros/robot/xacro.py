@@ -144,11 +144,9 @@ def _candidates(name: str, near: str) -> Iterator[Path]:
     for folder in around:
         for depth in range(DEEPEST):
             yield from _matching(folder, "*/" * depth + glob.escape(name))
-    for variable, inside in (("AMENT_PREFIX_PATH", ("share", name)), ("ROS_PACKAGE_PATH", (name,))):
+    for variable, places in (("AMENT_PREFIX_PATH", (f"share/{name}",)), ("ROS_PACKAGE_PATH", (name, ""))):
         for prefix in filter(None, os.environ.get(variable, "").split(os.pathsep)):
-            yield Path(prefix, *inside)
-            if variable == "ROS_PACKAGE_PATH":
-                yield Path(prefix)
+            yield from (Path(prefix, place) for place in places)
     for folder in around:
         yield from (path.parent for path in _matching(folder, "*/package.xml"))
 
