@@ -15,6 +15,8 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 Vector = Sequence[float]
+Maybe = Vector | None
+"""Numbers, or None where they are left out."""
 
 URDF = Path(__file__).parents[1] / "urdf"
 OURS = {path.stem: path.read_text(encoding="utf-8") for path in sorted(URDF.glob("*.urdf"))}
@@ -30,11 +32,7 @@ def robot(name: str, *parts: str) -> str:
 
 
 def link(
-    name: str,
-    mass: float | None = None,
-    com: Vector | None = None,
-    inertia: Vector = (0, 0, 0, 0, 0, 0),
-    rpy: Vector | None = None,
+    name: str, mass: float | None = None, com: Maybe = None, inertia: Vector = (0, 0, 0, 0, 0, 0), rpy: Maybe = None
 ) -> str:
     """A link; inertia in the order ixx, ixy, ixz, iyy, iyz, izz about the centre of mass."""
     if mass is None:
@@ -52,10 +50,10 @@ def joint(
     kind: str,
     parent: str,
     child: str,
-    axis: Vector | None = None,
-    xyz: Vector | None = None,
-    rpy: Vector | None = None,
-    limit: Vector | None = (-2.5, 2.75, 12.0, 150.0),
+    axis: Maybe = None,
+    xyz: Maybe = None,
+    rpy: Maybe = None,
+    limit: Maybe = (-2.5, 2.75, 12.0, 150.0),
     extra: str = "",
 ) -> str:
     """A joint; limit is lower, upper, velocity, effort, and None leaves the tag out, as for the other tags."""
@@ -88,11 +86,7 @@ def wheel(inertia: float = 0.5) -> str:
 
 
 def mechanism(
-    kind: str,
-    masses: Vector | None = None,
-    lengths: Vector | None = None,
-    coms: Vector | None = None,
-    inertias: Vector | None = None,
+    kind: str, masses: Maybe = None, lengths: Maybe = None, coms: Maybe = None, inertias: Maybe = None
 ) -> str:
     """One of the reference's planar mechanisms, ``R``, ``PR``, ``RR`` or ``PRR``, with a number per letter.
 

@@ -10,7 +10,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import pinocchio
 import pytest
 from arms import OURS, awkward, lesson_arm, mechanism, random_robot
 from formulas import WAVE, evaluated
@@ -113,20 +112,15 @@ class Truth:
 
     def __init__(self, arm: rd.Dynamics, q: np.ndarray, qd: np.ndarray) -> None:
         self.robot, self.q, self.qd = arm.robot, q, qd
-        self.pinocchio = Pinocchio(arm.robot, GRAVITY)
-        model, data, full = self.pinocchio.model, self.pinocchio.data, self.pinocchio.configuration(q)
-        pinocchio.computeJointJacobians(model, data, full)
+        self.pinocchio = truth = Pinocchio(arm.robot, GRAVITY)
         self.bodies = []
         for body in arm.robot.bodies:
-            joint = model.getJointId(body.joint.name)
-            pose, inertia = data.oMi[joint], model.inertias[joint]
-            arm_to_centre = pose.rotation @ inertia.lever
-            jacobian = pinocchio.getJointJacobian(model, data, joint, pinocchio.LOCAL_WORLD_ALIGNED)
-            jacobian = jacobian.reshape(6, -1) @ self.pinocchio.lead
-            turning = jacobian[3:]
-            moving = jacobian[:3] + np.cross(turning, arm_to_centre, axisa=0, axisb=0, axisc=0)
-            rotated = pose.rotation @ inertia.inertia @ pose.rotation.T
-            self.bodies.append((pose.act(inertia.lever), moving, turning, inertia.mass, rotated))
+            inertia = truth.model.inertias[truth.model.getJointId(body.joint.name)]
+            pose, jacobian = truth.pose(body.name, q), truth.jacobian(body.name, q)
+            turn, arm_to_centre = pose[:3, :3], pose[:3, :3] @ inertia.lever
+            moving = jacobian[:3] + np.cross(jacobian[3:], arm_to_centre, axisa=0, axisb=0, axisc=0)
+            rotated = turn @ inertia.inertia @ turn.T
+            self.bodies.append((pose[:3, 3] + arm_to_centre, moving, jacobian[3:], inertia.mass, rotated))
 
 
 SAMPLES = [pytest.param(arm, False, id=arm) for arm in CLOSED]
@@ -265,16 +259,16 @@ def test_numbers_at_a_pose(arm: str) -> None:
     def numbers(name: str) -> np.ndarray:
         return np.array([[evaluated(cell.replace("-", "- "), {}) for cell in row] for row in found[name].rows])
 
-    kinetic, potential = truth.pinocchio.energy(q, qd)
-    for value, expected in (
-        (numbers("M"), truth.pinocchio.mass_matrix(q)),
-        (numbers("C"), plugin.coriolis_matrix(q, qd)),
-        (numbers("G")[:, 0], truth.pinocchio.inverse(q, 0 * q, 0 * q)),
-        (numbers("J_v"), truth.bodies[-1][1]),
-        (evaluated(" ".join(found["K"].terms), {}), kinetic),
-        (evaluated(" ".join(found["P"].terms), {}), potential),
-    ):
-        np.testing.assert_allclose(value, expected, rtol=1e-3, atol=1e-8)
+    matrices = {
+        "M": truth.pinocchio.mass_matrix(q),
+        "C": plugin.coriolis_matrix(q, qd),
+        "G": truth.pinocchio.inverse(q, 0 * q, 0 * q)[:, None],
+        "J_v": truth.bodies[-1][1],
+    }
+    for name, expected in matrices.items():
+        np.testing.assert_allclose(numbers(name), expected, rtol=1e-3, atol=1e-8)
+    energies = [evaluated(" ".join(found[name].terms), {}) for name in ("K", "P")]
+    np.testing.assert_allclose(energies, truth.pinocchio.energy(q, qd), rtol=1e-3, atol=1e-8)
     (table,) = parts(section, TableBlock)
     for (_, *place), (centre, *_) in zip(table.rows, truth.bodies, strict=True):
         np.testing.assert_allclose([row_of(cell)[0] for cell in place], centre, rtol=1e-3, atol=1e-8)

@@ -55,21 +55,14 @@ def ordinary(task: TaskSpace, count: int) -> list[tuple[np.ndarray, np.ndarray]]
 
 @pytest.mark.parametrize("name", ARMS)
 def test_khatibs_formulas_on_pinocchios_terms(name: str) -> None:
-    import pinocchio
     from truth import Pinocchio
 
     task = task_of(name)
     robot = task.dynamics.robot
     truth = Pinocchio(robot, (0.4, -1.3, -9.6))
-    model, data, lead = truth.model, truth.data, truth.lead
-    frame = model.getFrameId(task.link, pinocchio.FrameType.BODY)
-    aligned = pinocchio.ReferenceFrame.LOCAL_WORLD_ALIGNED
     for q, qd in ordinary(task, 3):
-        full, rate = truth.configuration(q), lead @ qd
-        pinocchio.computeJointJacobiansTimeVariation(model, data, full, rate)
-        pinocchio.updateFramePlacements(model, data)
-        J = task.axes @ pinocchio.getFrameJacobian(model, data, frame, aligned).reshape(6, -1) @ lead
-        drift = task.axes @ pinocchio.getFrameJacobianTimeVariation(model, data, frame, aligned).reshape(6, -1) @ rate
+        J, variation = (task.axes @ whole for whole in truth.jacobians(task.link, q, qd))
+        drift = variation @ qd
         bias, gravity = truth.inverse(q, qd, 0 * q), truth.inverse(q, 0 * q, 0 * q)
         inverse = np.linalg.inv(truth.mass_matrix(q))
         inertia = np.linalg.inv(J @ inverse @ J.T)

@@ -61,7 +61,7 @@ def units(value: np.ndarray, exact: list[mpmath.mpf]) -> float:
 def test_sines_and_cosines(count: int) -> None:
     """Below 2.5 units in the last place, one state at a time and many at once, in vectors of two, four and eight."""
     x = np.resize(angles(), (-(-len(angles()) // count), count))
-    sines = kernel("sines", lambda x, p: [ca.sin(x), ca.cos(x)], count)
+    sines = sines_of(count)
     with mpmath.workdps(60):
         exact = [[mpmath.sin(float(a)) for a in x.ravel()], [mpmath.cos(float(a)) for a in x.ravel()]]
         for batch in (False, True):
@@ -70,11 +70,14 @@ def test_sines_and_cosines(count: int) -> None:
                 assert units(values.ravel(), truth) < 2.5
 
 
+def sines_of(count: int) -> Kernel:
+    return kernel("sines", lambda x, p: [ca.sin(x), ca.cos(x)], count)
+
+
 @pytest.mark.parametrize("x", [2.0**19 + 1, -1e6, 12345678.9, 1e15, -1e22, 1e300])
 def test_angles_that_are_too_long(x: float) -> None:
     """They take another way, which is as good as the argument; and leave their neighbours alone."""
-    sines = kernel("sines", lambda x, p: [ca.sin(x), ca.cos(x)], 3)
-    given = np.array([0.3, x, -1.2])
+    sines, given = sines_of(3), np.array([0.3, x, -1.2])
     for found in (sines.call(given), [many[5] for many in sines.call(np.tile(given, (9, 1)))]):
         assert_allclose(found, [np.sin(given), np.cos(given)], rtol=0, atol=1e-15)
 
@@ -82,7 +85,7 @@ def test_angles_that_are_too_long(x: float) -> None:
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_no_number_stays_no_number(bad: float) -> None:
     """In place, where nothing is checked, it must come through to be seen; and it is refused otherwise."""
-    sines = kernel("sines", lambda x, p: [ca.sin(x), ca.cos(x)], 3)
+    sines = sines_of(3)
     sines.inputs[0][:] = [0.3, bad, -1.2]
     sines.evaluate()
     assert np.isnan([result[1] for result in sines.results]).all()
@@ -144,14 +147,8 @@ def test_every_operation() -> None:
 
 
 def test_an_operation_without_counterpart_is_named() -> None:
-    broken = Program("tested", digest("lift", source=__name__), (("x", 1),), ((1,),), lambda: _lifted())
     with pytest.raises(RobodynError, match="in tested has no counterpart in the generated code"):
-        Kernel(broken, np.zeros(0))
-
-
-def _lifted() -> tuple[list[ca.SX], list[ca.SX]]:
-    x = ca.SX.sym("x", 1)
-    return [x, ca.SX.sym("p", 0)], [ca.SX.unary(ca.OP_ERFINV, x)]
+        kernel("lift", lambda x, p: [ca.SX.unary(ca.OP_ERFINV, x)], 1)
 
 
 def test_what_is_bound_outlives_its_kernel() -> None:

@@ -6,6 +6,8 @@
 import ctypes
 import re
 import subprocess
+from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from types import ModuleType
 
@@ -83,13 +85,10 @@ def call(library: ctypes.CDLL, name: str, real: str, given: list[np.ndarray], sh
 
 VARIANTS = [("rnea", "double"), ("lagrangian", "double"), ("rnea", "float")]
 SOON = {"prr", "tilted", "random"}
-CASES = [
-    pytest.param(
-        arm, *variant, marks=[] if arm in SOON and (variant == VARIANTS[0] or arm == "prr") else [pytest.mark.thorough]
-    )
-    for arm in ARMS
-    for variant in VARIANTS
-]
+CASES = []
+for arm, variant in product(ARMS, VARIANTS):
+    is_soon = arm in SOON and (variant == VARIANTS[0] or arm == "prr")
+    CASES.append(pytest.param(arm, *variant, marks=[] if is_soon else [pytest.mark.thorough]))
 
 
 @pytest.mark.parametrize(("arm", "plugin", "real"), CASES)
@@ -134,17 +133,10 @@ def test_parameters_are_written_as_they_are(tmp_path: Path) -> None:
 def test_the_file_says_what_one_must_know() -> None:
     files = export(make("prr", "rnea"), "c", ["inverse", "gravity"], real="float")
     assert list(files) == ["prr.h", "prr.c"]
-    for fact in (
-        "arm prr",
-        rd.__version__,
-        "0  elevator (prismatic): [m], N",
-        "1  shoulder (revolute): [rad], N m",
-        "2  wrist (revolute): [rad], N m",
-        "(0.4, -1.3, -9.6) m/s^2",
-        "row by row",
-        "void prr_inverse(const float q[3], const float qd[3], const float qdd[3], float tau[3]);",
-        "void prr_gravity(const float q[3], float g[3]);",
-    ):
+    joints = "0  elevator (prismatic): [m], N", "1  shoulder (revolute): [rad], N m", "2  wrist (revolute): [rad], N m"
+    inverse = "void prr_inverse(const float q[3], const float qd[3], const float qdd[3], float tau[3]);"
+    facts = rd.__version__, "(0.4, -1.3, -9.6) m/s^2", "row by row", "void prr_gravity(const float q[3], float g[3]);"
+    for fact in ("arm prr", *joints, inverse, *facts):
         assert fact in files["prr.h"]
     code = files["prr.c"]
     assert re.findall(r"#include .*", code) == ['#include "prr.h"', "#include <math.h>"]
@@ -196,8 +188,5 @@ def test_wrong_arguments(language: str, quantities: list[str], real: str, proble
 
 
 def test_a_plugin_without_expressions_cannot_be_exported() -> None:
-    class Numbers:
-        pass
-
-    with pytest.raises(rd.ConfigurationError, match="Numbers computes numbers only"):
-        export(Numbers(), "c", ["inverse"])  # type: ignore[arg-type]
+    with pytest.raises(rd.ConfigurationError, match="Fraction computes numbers only"):
+        export(Fraction(), "c", ["inverse"])  # type: ignore[arg-type]

@@ -166,11 +166,9 @@ def test_the_document_alone_is_enough(arm: str) -> None:
     text = export(dynamics, "latex", ["inverse"])[f"{dynamics.robot.name}.tex"]
     assert (r"\theta" in text) == (arm in ("waist", "turned", "mimic"))  # an angle that is a position is q
     state = np.random.default_rng(6).uniform(-1.5, 1.5, (3, dynamics.robot.n))
-    at = {
-        f"{dot}_{{{i + 1}}}": x
-        for dot, row in zip(("q", r"\dot{q}", r"\ddot{q}"), state, strict=True)
-        for i, x in enumerate(row)
-    }
+    at = {}
+    for dot, row in zip(("q", r"\dot{q}", r"\ddot{q}"), state, strict=True):
+        at |= {f"{dot}_{{{i}}}": x for i, x in enumerate(row, 1)}
     for name, formula in re.findall(r"\$(\\theta_\{[^}]+\}) = ([^$]*)\$", text):
         at[name] = evaluated(formula, at)
     for name, function, argument in WAVE.findall(text):

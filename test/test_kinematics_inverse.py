@@ -5,12 +5,11 @@
 
 import copy
 import pickle
-import re
 
 import numpy as np
 import pytest
 from arms import awkward, random_robot, resized
-from industrial import urdfs
+from industrial import panda, urdf, urdfs
 from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
@@ -29,15 +28,11 @@ needs_industrial = pytest.mark.skipif(not urdfs(), reason="example-robot-data is
 
 
 def industrial(name: str) -> rd.Robot:
-    """The Panda with its fingers welded, as it is in the literature; the UR5 as it is."""
-    text = re.sub(r"<mimic[^>]*>", "", urdfs()[name].read_text())
-    return rd.load_robot(re.sub(r'(<joint name="panda_finger_joint\d" type=)"prismatic"', r'\1"fixed"', text))
+    return rd.load_robot(panda() if name == "panda" else urdf(name))
 
 
-@pytest.fixture(scope="module", params=INDUSTRIAL)
+@pytest.fixture(scope="module", params=[pytest.param(name, marks=needs_industrial) for name in INDUSTRIAL])
 def arm(request) -> tuple[Kinematics, str]:
-    if not urdfs():
-        pytest.skip("example-robot-data is not installed")
     return Kinematics(industrial(request.param)), INDUSTRIAL[request.param]
 
 

@@ -4,7 +4,6 @@
 """Poses and Jacobians against Pinocchio, three routes against each other, and derivatives against differences."""
 
 import numpy as np
-import pinocchio
 import pytest
 from arms import OURS, awkward, lesson_arm, mechanism, random_robot
 from industrial import urdfs
@@ -49,31 +48,23 @@ def test_pinocchio(name: str) -> None:
     """
     robot = rd.load_robot(ARMS[name])
     kinematics, truth = Kinematics(robot, compiled=False), Pinocchio(robot, (0, 0, -9.81))
-    model, data, lead = truth.model, truth.data, truth.lead
     links = robot.links if len(robot.links) < 6 else [robot.links[1], robot.links[-2], robot.link(tip(name, robot))]
-    frames = {link.name: model.getFrameId(link.name, pinocchio.FrameType.BODY) for link in robot.links}
     all_poses = Kernel(kinematics.poses_program(), np.zeros(0), compiled=False)
     for q, qd in zip(*states(robot, 2), strict=True):
-        full, rate = truth.configuration(q), lead @ qd
-        pinocchio.computeJointJacobiansTimeVariation(model, data, full, rate)
-        pinocchio.updateFramePlacements(model, data)
-        expected = np.concatenate([data.oMf[frame].homogeneous for frame in frames.values()])
-        assert_allclose(all_poses.call(q), expected, atol=1e-12, rtol=0)
+        poses = {link.name: truth.pose(link.name, q) for link in robot.links}
+        assert_allclose(all_poses.call(q), np.concatenate(list(poses.values())), atol=1e-12, rtol=0)
         for link in links:
-            frame = frames[link.name]
-            assert_allclose(kinematics.pose(link.name, q), data.oMf[frame].homogeneous, atol=1e-12, rtol=0)
+            pose = poses[link.name]
+            assert_allclose(kinematics.pose(link.name, q), pose, atol=1e-12, rtol=0)
             for ours, theirs in FRAMES.items():
-                reference = getattr(pinocchio.ReferenceFrame, theirs)
-                jacobian = pinocchio.getFrameJacobian(model, data, frame, reference).reshape(6, -1) @ lead
-                variation = pinocchio.getFrameJacobianTimeVariation(model, data, frame, reference).reshape(6, -1) @ lead
+                jacobian, variation = truth.jacobians(link.name, q, qd, theirs)
                 assert_allclose(kinematics.jacobian(link.name, q, ours), jacobian, atol=1e-12, rtol=0)
                 assert_allclose(kinematics.jacobian_derivative(link.name, q, qd, ours), variation, atol=1e-12, rtol=0)
                 if ours == "aligned":
                     assert_allclose(kinematics.drift(link.name, q, qd), variation @ qd, atol=1e-12, rtol=0)
             if link.inertial is not None and link.inertial.mass > 0.0:
-                placement = data.oMf[frame] * pinocchio.SE3(np.eye(3), link.inertial.com)
-                assert_allclose(kinematics.com(link.name, q), placement.translation, atol=1e-12, rtol=0)
-                shift = placement.translation - data.oMf[frame].translation
+                shift = pose[:3, :3] @ link.inertial.com
+                assert_allclose(kinematics.com(link.name, q), pose[:3, 3] + shift, atol=1e-12, rtol=0)
                 world = kinematics.jacobian(link.name, q)  # compared above
                 world[:3] += np.cross(world[3:], shift, axis=0)
                 assert_allclose(kinematics.jacobian(link.name, q, point=link.inertial.com), world, atol=1e-12, rtol=0)

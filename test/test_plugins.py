@@ -47,10 +47,7 @@ def test_an_unknown_plugin_names_the_choices() -> None:
     with pytest.raises(rd.PluginError, match=r"'kane': unknown \(available: lagrangian, rnea\)") as caught:
         plugins.load("dynamics", "kane")
     assert caught.value.available == ("lagrangian", "rnea")
-
-
-def test_an_unknown_kind_names_the_kinds() -> None:
-    with pytest.raises(rd.PluginError, match="no such kind"):
+    with pytest.raises(rd.PluginError, match=r"no such kind .*\(available: controllers, dynamics, "):
         rd.available("kinematics")
 
 

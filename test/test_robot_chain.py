@@ -3,12 +3,9 @@
 
 """One arm of several in a URDF: the joints between two links."""
 
-import json
-
 import pytest
 from arms import joint, link, robot
 
-from robodyn_ros.cli.main import main
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import load_robot
 from robodyn_ros.robot.reduction import joints_between
@@ -29,14 +26,8 @@ def arm(side: str) -> list[str]:
     ]
 
 
-TWO = robot(
-    "two",
-    link("base"),
-    link("torso", *BODY),
-    joint("lift", "prismatic", "base", "torso", (0, 0, 1)),
-    *arm("l"),
-    *arm("r"),
-)
+LIFT = joint("lift", "prismatic", "base", "torso", (0, 0, 1))
+TWO = robot("two", link("base"), link("torso", *BODY), LIFT, *arm("l"), *arm("r"))
 
 
 @pytest.mark.parametrize(
@@ -76,10 +67,9 @@ def test_a_robot_of_several_arms_ends_with_the_last_link_that_moves() -> None:
     assert tip_of(load_robot(TWO)) == "r_mount"
 
 
-def test_a_verb_takes_one_arm_of_two(tmp_path, capsys) -> None:
+def test_a_verb_takes_one_arm_of_two(tmp_path, command) -> None:
     path = tmp_path / "two.urdf"
     path.write_text(TWO, encoding="utf-8")
-    main(["check", str(path), "--root", "l_mount", "--tip", "l_fore", "--json"])
-    assert json.loads(capsys.readouterr().out)["order"] == ["l_shoulder", "l_elbow"]
-    assert main(["check", str(path), "--tip", "l_fore", "--joints", "lift"]) == 2
-    assert "give one of the two" in capsys.readouterr().err
+    found = command.json("check", path, "--root", "l_mount", "--tip", "l_fore", code=None)
+    assert found["order"] == ["l_shoulder", "l_elbow"]
+    assert "give one of the two" in command.error("check", path, "--tip", "l_fore", "--joints", "lift")

@@ -65,8 +65,14 @@ def following(mimic: str, *more: str, hinge: str = "") -> str:
 
 
 TIP = link("tip")
+MIMIC = '<mimic joint="first" multiplier="{}"/>'
 POINT = link("point", 1.0, (0, 0, 0.4))
 FIRST, SLIDE = (joint("first", kind, "base", "tip") for kind in ("revolute", "prismatic"))
+
+
+def upon_tip(*parts: str) -> str:
+    """A robot with a link without mass, and more parts."""
+    return robot("x", BASE, TIP, *parts)
 
 
 def last(parent: str, child: str, kind: str = "revolute", **tags: object) -> str:
@@ -169,9 +175,7 @@ CASES = {
             "<origin> xyz=",
         ),
     },
-    "link 'tip'": {
-        "impossible tool": (beside(link("tip", -0.1), weld("arm", "tip")), "negative"),
-    },
+    "link 'tip'": {"impossible tool": (beside(link("tip", -0.1), weld("arm", "tip")), "negative")},
     "robot 'x'": {
         "no link": (robot("x"), "has no link"),
         "no joint": (robot("x", BASE), "no joint that moves"),
@@ -185,9 +189,7 @@ CASES = {
             "loop: back → out → back",
         ),
     },
-    "joint 'self'": {
-        "its own parent": (beside(HAND, joint("self", "fixed", "hand", "hand")), "self → self"),
-    },
+    "joint 'self'": {"its own parent": (beside(HAND, joint("self", "fixed", "hand", "hand")), "self → self")},
     "link 'hand'": {
         "two parents": (
             beside(HAND, WRIST, joint("other", "fixed", "base", "hand")),
@@ -228,18 +230,12 @@ NOTHING = {
     },
     "robot 'x'": {"massless chain": robot("x", BASE, TIP, last("base", "tip"))},
     "joints 'first', 'last'": {
-        "two on one axis": robot("x", BASE, TIP, ARM, FIRST, last("tip", "arm")),
-        "two slides in one direction": robot(
-            "x", BASE, TIP, ARM, SLIDE, last("tip", "arm", "prismatic", axis=(-2, 0, 0))
-        ),
+        "two on one axis": upon_tip(ARM, FIRST, last("tip", "arm")),
+        "two slides in one direction": upon_tip(ARM, SLIDE, last("tip", "arm", "prismatic", axis=(-2, 0, 0))),
     },
     "joint 'first'": {
-        "a mimic that undoes it": robot(
-            "x", BASE, TIP, ARM, FIRST, last("tip", "arm", extra='<mimic joint="first" multiplier="-1"/>')
-        ),
-        "a mimic that stands still": robot(
-            "x", BASE, TIP, HAND, FIRST, last("base", "hand", extra='<mimic joint="first" multiplier="0"/>')
-        ),
+        "a mimic that undoes it": upon_tip(ARM, FIRST, last("tip", "arm", extra=MIMIC.format(-1))),
+        "a mimic that stands still": upon_tip(HAND, FIRST, last("base", "hand", extra=MIMIC.format(0))),
     },
 }
 
@@ -282,19 +278,20 @@ def test_motions_that_do_move_inertia_are_not() -> None:
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    (tmp_path / "empty.urdf").write_text(" \n")
-    (tmp_path / "latin.urdf").write_bytes("<robot name='Füße'/>".encode("latin-1"))
-    (tmp_path / "broken.urdf").write_text("<robot name='x'>\n<link></robot>")
-    (tmp_path / "page.urdf").write_text("<!DOCTYPE html>\n<html><body>Not found<br></body></html>")
-    (tmp_path / "pointer.urdf").write_text("\nversion https://git-lfs.github.com/spec/v1\nsize 12345\n")
+    page = "<!DOCTYPE html>\n<html><body>Not found<br></body></html>"
+    for text, problem in (
+        (" \n", "is empty"),
+        ("<robot name='Füße'/>", "is not UTF-8 text: .* at byte 14"),
+        ("<robot name='x'>\n<link></robot>", "malformed XML at line 2"),
+        (page, "line 1: a document type .<!DOCTYPE html>. is refused: a URDF has none"),
+        ("\nversion https://git-lfs.github.com/spec/v1\n", "is no XML: it begins with 'version https://git-lfs"),
+    ):
+        (tmp_path / "arm.urdf").write_text(text, encoding="latin-1")
+        with pytest.raises(RobotDescriptionError, match=f"arm.urdf: {problem}"):
+            load_robot(tmp_path / "arm.urdf")
     for source, problem in (
         (tmp_path / "missing.urdf", "missing.urdf: cannot be read: No such file"),
         (tmp_path, "cannot be read: Is a directory"),
-        (tmp_path / "empty.urdf", "empty.urdf: is empty"),
-        (tmp_path / "latin.urdf", "latin.urdf: is not UTF-8 text: .* at byte 14"),
-        (tmp_path / "broken.urdf", "broken.urdf: malformed XML at line 2"),
-        (tmp_path / "page.urdf", "page.urdf: line 1: a document type .<!DOCTYPE html>. is refused: a URDF has none"),
-        (tmp_path / "pointer.urdf", "pointer.urdf: is no XML: it begins with 'version https://git-lfs"),
         ("", "robot description: is empty"),
         (" \n", "robot description: is empty"),
         ("a" * 5000, "cannot be read: File name too long"),
@@ -315,9 +312,8 @@ def test_a_joint_that_mimics_no_joint_moves_by_itself_where_the_option_says_so(m
     text = following(f"<!-- kept -->{mimic}<!-- too -->")
     with pytest.raises(RobotDescriptionError, match=r"accept 'closed_loops' to have it move by itself"):
         load_robot(text)
-    with pytest.warns(
-        RobotDescriptionWarning, match="joint 'wrist': mimics joint 'elbow', which does not exist; it moves"
-    ):
+    said = "joint 'wrist': mimics joint 'elbow', which does not exist; it moves"
+    with pytest.warns(RobotDescriptionWarning, match=said):
         arm = load_robot(text, accept=["closed_loops"])
     assert arm.joint_names == ("hinge", "wrist")
     assert arm.urdf == text.replace(mimic, "")  # so that every other node reads the same arm
@@ -329,10 +325,8 @@ def test_a_file_without_a_name_gives_the_robot_its_own(tmp_path: Path) -> None:
     path.write_text(text)
     with pytest.warns(RobotDescriptionWarning, match="robot 'my_arm': has no name in the URDF"):
         arm = load_robot(path)
-    assert (arm.name, arm.urdf) == (
-        "my_arm",
-        text.replace("<robot>", '<robot name="my_arm">').replace('<!-- <robot name="my_arm"> -->', "<!-- <robot> -->"),
-    )
+    head, tail = text.rsplit("<robot>", 1)
+    assert (arm.name, arm.urdf) == ("my_arm", f'{head}<robot name="my_arm">{tail}')
     assert load_robot(arm.urdf).name == "my_arm"
     path.write_text(one().replace('name="one"', 'name=""'))
     with pytest.warns(RobotDescriptionWarning):
@@ -342,15 +336,14 @@ def test_a_file_without_a_name_gives_the_robot_its_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda error: pickle.loads(pickle.dumps(error))])
 def test_an_error_is_copied_and_pickled_whole(copied: Callable[[RobodynError], RobodynError]) -> None:
     """As from a worker process to the one that started it."""
-    made = (
+    for error in (
         InputError("q", "must be finite", [1.0]),
         RobotDescriptionError("joint 'a'", "has no parent", Place("arm.urdf", 3)),
         PluginError("dynamics", "rnae", "is unknown", ("rnea", "lagrangian")),
         LimitError("q", "a", 3.0, -1.0, 2.0),
         FutureStateError(-1.0, 0.1),
         OrderError("came twice"),
-    )
-    for error in made:
+    ):
         again = copied(error)
         assert type(again) is type(error) and str(again) == str(error) and again.located == error.located
         assert vars(again) == vars(error)

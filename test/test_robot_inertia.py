@@ -17,7 +17,6 @@ from scipy.optimize import minimize
 
 import robodyn_ros as rd
 from robodyn_ros.cli import view
-from robodyn_ros.cli.main import main
 from robodyn_ros.dynamics.parameters import parameters_of
 from robodyn_ros.errors import RobotDescriptionError, RobotDescriptionWarning
 from robodyn_ros.robot import load_robot, reload_robot
@@ -56,9 +55,6 @@ def test_it_is_refused_with_the_remedy() -> None:
     assert error.value.element == "link 'upper'"
     for word in ("repaired_inertia", "impossible_inertia", "robodyn check"):
         assert word in str(error.value)
-
-
-def test_the_message_counts_the_links() -> None:
     with pytest.raises(RobotDescriptionError, match="one of 2 links"):
         load_robot(arm(fore=WRONG))
 
@@ -110,11 +106,9 @@ def test_what_is_possible_stays() -> None:
 
 def test_a_negative_mass_becomes_none() -> None:
     assert nearest_possible(Inertial(-0.4, np.zeros(3), matrix(RIGHT))).mass == 0.0
+    text = arm(upper=RIGHT).replace('mass value="1.5"', 'mass value="-1.5"')
     with pytest.warns(RobotDescriptionWarning, match=r"mass -1.5 → 0 kg"):
-        assert (
-            load_robot(arm(upper=RIGHT).replace('mass value="1.5"', 'mass value="-1.5"'), accept=["repaired_inertia"]).n
-            == 2
-        )
+        assert load_robot(text, accept=["repaired_inertia"]).n == 2
 
 
 @pytest.mark.parametrize("masses", [(1.0, 0.4), (-1.0, 0.4), (-0.3, 0.0), (0.0, 0.0)])
@@ -144,23 +138,17 @@ def test_on_a_link_that_cannot_move_it_is_a_note() -> None:
     assert [(one.severity, one.element) for one in found.findings] == [("note", "link 'base'")]
 
 
-@pytest.mark.parametrize(
-    "six",
-    [
+def test_rounding_noise_is_zero_and_what_is_small_is_no_noise() -> None:
+    for six in (
         (-1.2e-35, 0, 0, 0, 0, 2.4e-35),
         (0, 0, 0, 4.07592e-18, -2.71051e-20, 0),
         (1e-35, 3e-36, 0, -1e-35, 0, 1e-36),
         (0.02, 0, 0, 0.02, 0, -1e-19),
-    ],
-)
-def test_rounding_noise_is_zero(six: tuple[float, ...]) -> None:
-    assert load_robot(arm(upper=six)).n == 2
-
-
-@pytest.mark.parametrize("six", [(1e-7, 0, 0, 1e-7, 0, 3e-7), (0.02, 0, 0, 0.02, 0, -1e-6)])
-def test_what_is_small_is_no_noise(six: tuple[float, ...]) -> None:
-    with pytest.raises(RobotDescriptionError, match=r"impossible|positive"):
-        load_robot(arm(upper=six))
+    ):
+        assert load_robot(arm(upper=six)).n == 2
+    for six in ((1e-7, 0, 0, 1e-7, 0, 3e-7), (0.02, 0, 0, 0.02, 0, -1e-6)):
+        with pytest.raises(RobotDescriptionError, match=r"impossible|positive"):
+            load_robot(arm(upper=six))
 
 
 def test_what_was_accepted_is_loaded_again_without_a_word() -> None:
@@ -169,51 +157,42 @@ def test_what_was_accepted_is_loaded_again_without_a_word() -> None:
         assert reload_robot(arm()).n == 2
 
 
-def test_a_choice_that_there_is_not() -> None:
-    with pytest.raises(rd.ConfigurationError, match="accept: 'mended_inertia' is none of impossible"):
-        load_robot(arm(), accept=["mended_inertia"])
-
-
-def test_check_writes_the_repaired_urdf(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    wrong, out = tmp_path / "wrong.urdf", tmp_path / "right.urdf"
-    wrong.write_text(arm(base=WRONG), encoding="utf-8")
-    main(["check", str(wrong), "--repair", str(out)])
-    said = capsys.readouterr()
-    assert "link 'base': repaired" in said.err
-    assert "link 'upper': repaired" in said.err
-    assert "triangle" not in said.out
-    assert "<!-- kept -->" in out.read_text(encoding="utf-8")
-    assert load_robot(out).findings == ()
-    assert main(["check", str(wrong), "--repair", str(wrong)]) == 2
-    assert "is read here, and not overwritten" in capsys.readouterr().err
-
-
-def test_check_names_the_remedy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture
+def wrong(tmp_path: Path) -> Path:
+    """An arm whose base and upper arm no body can have."""
     path = tmp_path / "wrong.urdf"
     path.write_text(arm(base=WRONG), encoding="utf-8")
-    assert main(["check", str(path)]) == 1
-    said = " ".join(capsys.readouterr().out.split())
+    return path
+
+
+def test_check_names_the_remedy_and_writes_the_repaired_urdf(wrong: Path, command) -> None:
+    said = " ".join(command.out("check", wrong, code=1).split())
     assert "robodyn check ARM --repair FILE" in said
     assert said.count("error: ") == 1
     assert "does not move, so this has no effect" in said
+    out = wrong.with_name("right.urdf")
+    _, printed, said = command("check", wrong, "--repair", out)
+    assert "link 'base': repaired" in said
+    assert "link 'upper': repaired" in said
+    assert "triangle" not in printed
+    assert "<!-- kept -->" in out.read_text(encoding="utf-8")
+    assert load_robot(out).findings == ()
+    assert "is read here, and not overwritten" in command.error("check", wrong, "--repair", wrong)
 
 
-def test_verbs_take_the_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "wrong.urdf"
-    path.write_text(arm(), encoding="utf-8")
-    assert main(["export", str(path), "--language", "latex", "--out", "-"]) == 2
-    assert "repair" in capsys.readouterr().err
-    accepted = "movable_base, repaired_inertia"
-    assert main(["export", str(path), "--language", "latex", "--out", "-", "--accept", accepted]) == 0
-    assert f"warning: {path}:4: link 'upper': repaired" in capsys.readouterr().err
+def test_verbs_take_the_option(wrong: Path, command) -> None:
+    export = "export", wrong, "--language", "latex", "--out", "-"
+    assert "repair" in command.error(*export)
+    code, _, said = command(*export, "--accept", "movable_base, repaired_inertia")
+    assert code == 0
+    assert f"warning: {wrong}:4: link 'upper': repaired" in said
 
 
-def test_the_nodes_of_view_accept_what_the_verb_accepts(tmp_path: Path) -> None:
+def test_the_nodes_of_view_accept_what_the_verb_accepts(wrong: Path) -> None:
     """The text that they get still has an inertia that is accepted as it is."""
-    path, parser = tmp_path / "wrong.urdf", ArgumentParser()
-    path.write_text(arm(), encoding="utf-8")
+    parser = ArgumentParser()
     view.add_arguments(parser)
-    start = view._arm(parser.parse_args([str(path), "--accept", "impossible_inertia"])).start
+    start = view._arm(parser.parse_args([str(wrong), "--accept", "impossible_inertia"])).start
     assert isinstance(start, partial)
     given = start.keywords["parameters"]
     with pytest.warns(RobotDescriptionWarning):
@@ -223,10 +202,11 @@ def test_the_nodes_of_view_accept_what_the_verb_accepts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("names", "why"),
     [
+        (("mended_inertia",), "'mended_inertia' is none of impossible"),
         (("none", "movable_base"), "must be none alone, or names without it"),
         (("impossible_inertia", "repaired_inertia"), "an impossible_inertia cannot be a repaired_inertia too"),
     ],
 )
-def test_names_that_exclude_each_other(names: tuple[str, ...], why: str) -> None:
+def test_names_that_there_are_not_or_that_exclude_each_other(names: tuple[str, ...], why: str) -> None:
     with pytest.raises(rd.ConfigurationError, match=f"accept: {why}"):
         load_robot(arm(), accept=names)

@@ -11,7 +11,6 @@ from arms import joint, link, robot
 from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
-from robodyn_ros.cli.main import main
 from robodyn_ros.errors import RobotDescriptionError, RobotDescriptionWarning
 from robodyn_ros.kinematics.screws import screws
 from robodyn_ros.robot import load_robot
@@ -19,7 +18,7 @@ from robodyn_ros.robot import load_robot
 BODY = (1.7, (0.1, 0.02, 0.3), (0.013, 0.001, 0.002, 0.017, 0.003, 0.021))
 
 
-def picture(**inertial: object) -> str:
+def picture() -> str:
     """Three joints that carry no mass."""
     return robot(
         "picture",
@@ -48,18 +47,14 @@ def test_without_masses_dynamics_say_what_is_missing(plugin: str) -> None:
     assert "<inertial>" in str(error.value)
 
 
-def test_verbs_of_dynamics_say_so_and_the_workspace_does_not(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_verbs_of_dynamics_say_so_and_the_workspace_does_not(tmp_path: Path, command) -> None:
     path = tmp_path / "picture.urdf"
     path.write_text(picture(), encoding="utf-8")
-    assert main(["export", str(path), "--language", "latex", "--out", "-"]) == 2
-    assert "is for pictures" in capsys.readouterr().err
-    assert main(["check", str(path)]) == 1
-    said = " ".join(capsys.readouterr().out.split())
+    assert "is for pictures" in command.error("export", path, "--language", "latex", "--out", "-")
+    said = " ".join(command.out("check", path, code=1).split())
     assert "is for pictures" in said
     assert "3 joints" in said
-    assert main(["workspace", str(path), "--samples", "200", "--out", str(tmp_path / "space.ply")]) == 0
+    command.out("workspace", path, "--samples", "200", "--out", tmp_path / "space.ply")
 
 
 def based(kind: str) -> str:

@@ -79,10 +79,8 @@ def test_joints_that_mimic_a_locked_one_are_locked_with_it(seed):
     expected = whole.mass_matrix(state[0])[np.ix_(free, free)], whole.inverse(state[0], rest, rest)[free]
     dynamics = rd.create_dynamics("lagrangian", left, gravity=GRAVITY, compiled=False)
     assert_same_motion(motion(dynamics, q, qd, qdd), (*expected, whole.inverse(*state)[free]))
-    tip = robot.links[-1].name
-    np.testing.assert_allclose(
-        Kinematics(left, compiled=False).pose(tip, q), Kinematics(robot, compiled=False).pose(tip, state[0]), atol=1e-12
-    )
+    tip, (one, other) = robot.links[-1].name, (Kinematics(each, compiled=False) for each in (left, robot))
+    np.testing.assert_allclose(one.pose(tip, q), other.pose(tip, state[0]), atol=1e-12)
 
 
 @pytest.mark.parametrize("seed", [42, 43, 44, 45, 47])
@@ -120,19 +118,14 @@ def test_what_carries():
 
 
 def test_the_middle_of_the_range():
-    urdf = arms.robot(
-        "gripper",
-        arms.link("base"),
-        arms.link("arm", 1.0, (0.1, 0, 0), (0.01, 0, 0, 0.01, 0, 0.01)),
-        arms.link("finger", 0.1, (0, 0.02, 0), (1e-5, 0, 0, 1e-5, 0, 1e-5)),
-        arms.link("wheel", 0.1, (0, 0, 0), (1e-5, 0, 0, 1e-5, 0, 1e-5)),
+    parts = [
+        *(arms.link(name, 1.0, None, arms.BODY) for name in ("base", "arm", "finger", "wheel", "hook")),
         arms.joint("lift", "revolute", "base", "arm", (0, 1, 0)),
         arms.joint("grip", "prismatic", "arm", "finger", (0, 1, 0), limit=(0.01, 0.05, 1, 1)),
-        arms.link("hook", 0.1, (0, 0, 0), (1e-5, 0, 0, 1e-5, 0, 1e-5)),
         arms.joint("roll", "continuous", "arm", "wheel", (0, 1, 0), limit=None),
         arms.joint("hang", "prismatic", "arm", "hook", (0, 0, 1), limit=(0.02, sys.float_info.max, 1, 1)),
-    )
-    joints = LockedJoints(rd.load_robot(urdf), ["lift"])
+    ]
+    joints = LockedJoints(rd.load_robot(arms.robot("gripper", *parts)), ["lift"])
     assert joints.names == ("grip", "roll", "hang")
     np.testing.assert_allclose(joints.middle, [0.03, 0.0, 0.02], rtol=1e-15)  # within its one limit
 

@@ -56,11 +56,10 @@ def test_what_a_urdf_says_besides_is_ignored_without_a_word(capfd: pytest.Captur
     plain = mechanism("PRR")
     noisy = plain.replace("</robot>", extras + "</robot>")
     noisy = noisy.replace("<robot ", '<robot version="7" xmlns="http://www.ros.org" colour="red" ')
-    noisy = noisy.replace(
-        '<link name="link1">',
-        '<link name="link1" type="laser"><visual shape="3"><geometry><blob/></geometry></visual>'
-        '<collision><geometry><mesh/></geometry></collision><origin xyz="9 9 9"/>',
+    shapes = (
+        '<visual shape="3"><geometry><blob/></geometry></visual><collision><geometry><mesh/></geometry></collision>'
     )
+    noisy = noisy.replace('<link name="link1">', f'<link name="link1" type="laser">{shapes}<origin xyz="9 9 9"/>')
     noisy = noisy.replace("<mass ", '<mass unit="kg" ').replace("<axis ", '<axis frame="child" ')
     noisy = noisy.replace("<axis ", '<safety_controller k_velocity="nan"/><calibration rising="?"/><axis ')
     arm, truth = load_robot(noisy), load_robot(plain)
@@ -76,24 +75,19 @@ def test_what_a_urdf_says_besides_is_ignored_without_a_word(capfd: pytest.Captur
 
 @pytest.mark.parametrize("extra", ["", "<origin/><axis/><limit/><dynamics/>"])
 def test_every_tag_and_attribute_that_may_be_left_out_has_its_default(extra: str) -> None:
-    hinge = single(extra, limit=None).joints[0]
-    assert hinge.axis.tolist() == [1.0, 0.0, 0.0]
-    assert hinge.origin.rotation.tolist() == np.eye(3).tolist()
-    assert hinge.origin.translation.tolist() == [0.0, 0.0, 0.0]
-    assert (hinge.lower, hinge.upper, hinge.velocity, hinge.effort) == (-np.inf, np.inf, np.inf, np.inf)
-    assert (hinge.damping, hinge.friction, hinge.mimic) == (0.0, 0.0, None)
+    for hinge in (single(extra, limit=None).joints[0], Joint("hinge", "revolute", "base", "arm")):
+        assert hinge.axis.tolist() == [1.0, 0.0, 0.0]
+        assert hinge.origin.rotation.tolist() == np.eye(3).tolist()
+        assert hinge.origin.translation.tolist() == [0.0, 0.0, 0.0]
+        assert (hinge.lower, hinge.upper, hinge.velocity, hinge.effort) == (-np.inf, np.inf, np.inf, np.inf)
+        assert (hinge.damping, hinge.friction, hinge.armature, hinge.mimic) == (0.0, 0.0, 0.0, None)
 
 
-def test_a_joint_has_neither_friction_nor_a_rotor_unless_it_is_told() -> None:
-    hinge = Joint("hinge", "revolute", "base", "arm", single().joints[0].origin, np.array([0.0, 0.0, 1.0]))
-    assert (hinge.damping, hinge.friction, hinge.armature, hinge.mimic) == (0.0, 0.0, 0.0, None)
-
-
-@pytest.mark.parametrize(("limit", "home"), [((-1.5, 2.5), 0.0), ((0.4, 2.5), 0.4), ((-1.5, -0.3), -0.3)])
-def test_home_is_zero_or_the_limit_nearest_to_it(limit: tuple[float, float], home: float) -> None:
-    arm = single(limit=(*limit, 3.0, 4.0))
-    assert arm.home.tolist() == [home]
-    assert not arm.home.flags.writeable
+def test_home_is_zero_or_the_limit_nearest_to_it() -> None:
+    for limit, home in (((-1.5, 2.5), 0.0), ((0.4, 2.5), 0.4), ((-1.5, -0.3), -0.3)):
+        arm = single(limit=(*limit, 3.0, 4.0))
+        assert arm.home.tolist() == [home]
+        assert not arm.home.flags.writeable
 
 
 def test_a_continuous_joint_has_no_position_limits() -> None:

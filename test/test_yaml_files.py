@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from robodyn_ros import load_robot
-from robodyn_ros.cli.main import VERBS, main
 from robodyn_ros.control.laws.memory_file import restore_memory
 from robodyn_ros.control.motion.trajectory import read_trajectory
 from robodyn_ros.control.parameter_file import parse_parameter, read_parameters
@@ -65,16 +64,10 @@ def test_yaml_that_means_more_than_it_says_gets_one_line_of_error(what, tmp_path
     assert "\n" not in str(found.value)
     file = tmp_path / "hostile.yaml"
     file.write_text(f"robot: x\n{text}" if what == "an alias bomb" else text)
-    robot = load_robot(PRR)
-    for read in (
-        lambda: read_parameters(file, "controller"),
-        lambda: read_obstacles(file),
-        lambda: read_trajectory(file, robot),
-        lambda: read_study_file(file),
-        lambda: restore_memory(file, Learnt()),
-    ):
+    readers = {read_parameters: ["controller"], read_trajectory: [load_robot(PRR)], restore_memory: [Learnt()]}
+    for read, more in (readers | {read_obstacles: [], read_study_file: []}).items():
         with pytest.raises(RobodynError) as found:
-            read()
+            read(file, *more)
         assert "\n" not in str(found.value)
         assert "hostile.yaml" in str(found.value)
     if "\n" not in text and ": " in text:
@@ -97,11 +90,8 @@ def test_what_ros_takes_for_a_text_is_one():
     given = "{a: 2024-01-01, b: 2024-13-45, c: 1.5, d: [1, 2], e: yes, f: ~, g: {h: -3}, i: 2001-12-14t21:59:43}"
     date = {"a": "2024-01-01", "b": "2024-13-45", "i": "2001-12-14t21:59:43"}
     assert construct(compose(given)) == {**date, "c": 1.5, "d": [1, 2], "e": True, "f": None, "g": {"h": -3}}
-    assert construct(compose("a: &a {x: 1}\nb: *a\nc: {<<: *a, y: 2}")) == {
-        "a": {"x": 1},
-        "b": {"x": 1},
-        "c": {"x": 1, "y": 2},
-    }
+    merged = {"a": {"x": 1}, "b": {"x": 1}, "c": {"x": 1, "y": 2}}
+    assert construct(compose("a: &a {x: 1}\nb: *a\nc: {<<: *a, y: 2}")) == merged
     assert construct(compose("")) is None
     assert parse_parameter("when:=2024-01-01") == ("when", "2024-01-01")
 
@@ -127,18 +117,15 @@ def test_an_endless_file_is_refused_at_once(tmp_path):
 
 
 def test_what_a_shell_puts_in_place_of_a_file_is_read():
-    command = (
-        f"{sys.executable} -c 'import sys; from robodyn_ros import load_robot; print(load_robot(sys.argv[1]).name)'"
-    )
-    done = subprocess.run(["bash", "-c", f"{command} <(cat {PRR})"], capture_output=True, text=True, check=True)
+    program = "import sys; from robodyn_ros import load_robot; print(load_robot(sys.argv[1]).name)"
+    command = f"{sys.executable} -c '{program}' <(cat {PRR})"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
     assert done.stdout == "prr\n"
 
 
-def test_a_verb_says_it_in_one_line(tmp_path, capsys):
-    assert "simulate" in VERBS
+def test_a_verb_says_it_in_one_line(tmp_path, command):
     file = tmp_path / "hostile.yaml"
     file.write_text(LAUGHS)
-    assert main(["simulate", str(PRR), "--params", str(file), "--to", "0,0,0"]) == 2
-    error = capsys.readouterr().err
+    error = command.error("simulate", PRR, "--params", file, "--to", "0,0,0")
     assert error.count("\n") <= 2
     assert "stands for more than 1000000 values" in error

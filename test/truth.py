@@ -48,13 +48,22 @@ class Pinocchio:
     def pose(self, link: str, q: np.ndarray) -> np.ndarray:
         """Of a link in the root link's frame, (4, 4)."""
         pinocchio.framesForwardKinematics(self.model, self.data, self.configuration(q))
-        return np.array(self.data.oMf[self.model.getFrameId(link)].homogeneous)
+        return np.array(self.data.oMf[self.model.getFrameId(link, pinocchio.FrameType.BODY)].homogeneous)
 
     def jacobian(self, link: str, q: np.ndarray) -> np.ndarray:
         """Of a link's origin, in the root link's axes, (6, n)."""
-        frame, aligned = self.model.getFrameId(link), pinocchio.ReferenceFrame.LOCAL_WORLD_ALIGNED
-        full = pinocchio.computeFrameJacobian(self.model, self.data, self.configuration(q), frame, aligned)
-        return full @ self.lead
+        return self.jacobians(link, q, 0 * q)[0]
+
+    def jacobians(
+        self, link: str, q: np.ndarray, qd: np.ndarray, axes: str = "LOCAL_WORLD_ALIGNED"
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Of a link, by one of Pinocchio's conventions: J, and its time derivative, (6, n)."""
+        frame = self.model.getFrameId(link, pinocchio.FrameType.BODY), getattr(pinocchio.ReferenceFrame, axes)
+        pinocchio.computeJointJacobiansTimeVariation(self.model, self.data, self.configuration(q), self.lead @ qd)
+        pinocchio.updateFramePlacements(self.model, self.data)
+        jacobian = pinocchio.getFrameJacobian(self.model, self.data, *frame)
+        variation = pinocchio.getFrameJacobianTimeVariation(self.model, self.data, *frame)
+        return jacobian.reshape(6, -1) @ self.lead, variation.reshape(6, -1) @ self.lead
 
     def forward(self, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> np.ndarray:
         if (np.count_nonzero(self.lead, axis=1) == 1).all() and len(self.lead) == len(q):
