@@ -13,16 +13,24 @@ from typing import Any, ClassVar
 import numpy as np
 
 from robodyn_ros.dynamics import Dynamics, Energy, Parameters
+from robodyn_ros.dynamics.base import RESULTS
 from robodyn_ros.dynamics.parameters import parameters_of, to_inertial
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.engine import program
 from robodyn_ros.errors import InputError
-from robodyn_ros.robot import Body, Robot
+from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import read_only
+
+
+def handed_on(method: str) -> Callable[..., Any]:
+    """A method that asks the right plugin."""
+    return lambda self, *states: getattr(self.right, method)(*states)
 
 
 class Faultless(Dynamics):
     """A plugin of the contract and nothing more: it hands everything on to a right one."""
+
+    inverse, forward, mass_matrix, coriolis_matrix, gravity, energy = map(handed_on, RESULTS)
 
     def __init__(self, robot: Robot, **parameters: Any) -> None:
         super().__init__(robot, **parameters)
@@ -34,24 +42,6 @@ class Faultless(Dynamics):
 
     def apply(self, parameters: Parameters) -> None:
         self.right.apply(parameters)
-
-    def inverse(self, q: Any, qd: Any, qdd: Any) -> Any:
-        return self.right.inverse(q, qd, qdd)
-
-    def forward(self, q: Any, qd: Any, tau: Any) -> Any:
-        return self.right.forward(q, qd, tau)
-
-    def mass_matrix(self, q: Any) -> Any:
-        return self.right.mass_matrix(q)
-
-    def coriolis_matrix(self, q: Any, qd: Any) -> Any:
-        return self.right.coriolis_matrix(q, qd)
-
-    def gravity(self, q: Any) -> Any:
-        return self.right.gravity(q)
-
-    def energy(self, q: Any, qd: Any) -> Any:
-        return self.right.energy(q, qd)
 
 
 def fault(method: str, clause: str, says: str) -> Callable[[Any], type[Faultless]]:
@@ -69,33 +59,22 @@ def GravityUpwards(self, q: Any) -> Any:
     return -self.right.gravity(q)
 
 
-class OrderOfTheFile(Faultless):
+@fault("gravity", "test_numbers_are_in_the_order_of_robot_joints", "found by its place in robot.joints")
+def OrderOfTheFile(self, q: Any) -> Any:
     """Joints as the URDF lists them."""
-
-    clause = "test_numbers_are_in_the_order_of_robot_joints"
-    says = "found by its place in robot.joints"
-
-    def order(self) -> list[int]:
-        names = self.robot.joint_names
-        return [names.index(name) for name in sorted(names, key=lambda n: self.robot.urdf.index(f'joint name="{n}"'))]
-
-    def gravity(self, q: Any) -> Any:
-        found = self.right.gravity(q)
-        return found[..., self.order()]
+    names, urdf = self.robot.joint_names, self.robot.urdf
+    order = sorted(range(len(names)), key=lambda k: urdf.index(f'joint name="{names[k]}"'))
+    return self.right.gravity(q)[..., order]
 
 
-class CentresSwapped(Faultless):
+@fault("apply", "test_mass_matrix_follows_from_the_kinetic_energy_of_the_bodies", "mass_matrix: relative error")
+def CentresSwapped(self, parameters: Parameters) -> None:
     """The last two bodies have each other's centre of mass, as the PRR's lc2 and lc3."""
-
-    clause = "test_mass_matrix_follows_from_the_kinetic_energy_of_the_bodies"
-    says = "mass_matrix: relative error"
-
-    def apply(self, parameters: Parameters) -> None:
-        theta = parameters.inertial.reshape(-1, 10).copy()
-        if theta[-2:, 0].all():
-            bodies = [to_inertial(row) for row in theta[-2:]]
-            theta[-2:] = [parameters_of(replace(bodies[k], com=bodies[1 - k].com)) for k in (0, 1)]
-        self.right.apply(replace(parameters, inertial=theta.ravel()))
+    theta = parameters.inertial.reshape(-1, 10).copy()
+    if theta[-2:, 0].all():
+        bodies = [to_inertial(row) for row in theta[-2:]]
+        theta[-2:] = [parameters_of(replace(bodies[k], com=bodies[1 - k].com)) for k in (0, 1)]
+    self.right.apply(replace(parameters, inertial=theta.ravel()))
 
 
 @fault("coriolis_matrix", "test_coriolis_matrix_is_of_christoffel_symbols", "coriolis_matrix: Christoffel symbols")
@@ -214,16 +193,12 @@ def SinglePrecision(self, q: Any, qd: Any, qdd: Any) -> Any:
     return self.right.inverse(q, qd, qdd).astype(np.float32).astype(float)
 
 
-class TermsWithFriction(Faultless):
+@fault("terms", "test_terms_of_a_control_law", "terms: coriolis")
+def TermsWithFriction(self, q: Any, qd: Any, qdd: Any, correction: Any) -> Any:
     """As if the terms were parts of inverse dynamics with all that is in it."""
-
-    clause = "test_terms_of_a_control_law"
-    says = "terms: coriolis"
-
-    def terms(self, q: Any, qd: Any, qdd: Any, correction: Any) -> Any:
-        parameters, found = self.parameters, super().terms(q, qd, qdd, correction)
-        friction = parameters.viscous * qd + parameters.coulomb * np.sign(qd)
-        return found._replace(coriolis=found.coriolis + friction)
+    parameters, found = self.parameters, Dynamics.terms(self, q, qd, qdd, correction)
+    friction = parameters.viscous * qd + parameters.coulomb * np.sign(qd)
+    return found._replace(coriolis=found.coriolis + friction)
 
 
 @fault("inverse", "test_inverse_dynamics_follow_from_the_definition", "without the friction of the URDF")
@@ -250,49 +225,33 @@ class ForwardWithoutArmature(Faultless):
         self.right.parameters = parameters
 
 
-class IgnoresThePayload(Faultless):
-    clause = "test_a_payload_is_as_good_as_a_link"
-    says = "a payload is as good as a link"
-
-    def apply(self, parameters: Parameters) -> None:
-        self.right.apply(parameters)  # refuses what is wrong
-        self.right.apply(replace(parameters, payload=None))
+@fault("apply", "test_a_payload_is_as_good_as_a_link", "a payload is as good as a link")
+def IgnoresThePayload(self, parameters: Parameters) -> None:
+    self.right.apply(parameters)  # refuses what is wrong
+    self.right.apply(replace(parameters, payload=None))
 
 
-class IgnoresMimic(Faultless):
+@fault("arm", "test_mass_matrix_follows_from_the_kinetic_energy_of_the_bodies", "mass_matrix: relative error")
+def IgnoresMimic(self, robot: Robot) -> Robot:
     """The followers stand still."""
-
-    clause = "test_mass_matrix_follows_from_the_kinetic_energy_of_the_bodies"
-    says = "mass_matrix: relative error"
-
-    def arm(self, robot: Robot) -> Robot:
-        bodies = (replace(body, ratio=0.0) if body.joint.mimic else body for body in robot.bodies)
-        return replace(robot, bodies=tuple(bodies))
+    bodies = (replace(body, ratio=0.0) if body.joint.mimic else body for body in robot.bodies)
+    return replace(robot, bodies=tuple(bodies))
 
 
-class IgnoresAxes(Faultless):
+@fault("arm", "test_gravity_follows_from_the_weight_of_the_bodies", "gravity: the efforts that hold the arm")
+def IgnoresAxes(self, robot: Robot) -> Robot:
     """Every axis points along the frame's own z."""
-
-    clause = "test_gravity_follows_from_the_weight_of_the_bodies"
-    says = "gravity: the efforts that hold the arm"
-
-    def arm(self, robot: Robot) -> Robot:
-        def upright(body: Body) -> Body:
-            return replace(body, joint=replace(body.joint, axis=read_only([0.0, 0.0, 1.0])))
-
-        return replace(robot, bodies=tuple(map(upright, robot.bodies)))
+    joints = (replace(body.joint, axis=read_only([0.0, 0.0, 1.0])) for body in robot.bodies)
+    bodies = (replace(body, joint=joint) for body, joint in zip(robot.bodies, joints, strict=True))
+    return replace(robot, bodies=tuple(bodies))
 
 
-class HalfConfigured(Faultless):
+@fault("configure", "test_a_wrong_parameter_changes_nothing", "parameters must be the old ones after an error")
+def HalfConfigured(self, **parameters: Any) -> None:
     """A refused configure leaves some of it behind."""
-
-    clause = "test_a_wrong_parameter_changes_nothing"
-    says = "parameters must be the old ones after an error"
-
-    def configure(self, **parameters: Any) -> None:
-        if "gravity" in parameters and len(parameters) > 1:
-            super().configure(gravity=parameters.pop("gravity"))
-        super().configure(**parameters)
+    if "gravity" in parameters and len(parameters) > 1:
+        Dynamics.configure(self, gravity=parameters.pop("gravity"))
+    Dynamics.configure(self, **parameters)
 
 
 class SharesParameters(Faultless):

@@ -53,15 +53,13 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+LATER = [("rnea", {}), ("lagrangian", WITHOUT_COMPILER), ("Faultless", {})]
+"""Plugins of the package and of a third party that belong to ``make test-thorough``, and how they run."""
+
+
 @pytest.mark.parametrize(
     ("name", "environment"),
-    [
-        ("rnea", WITHOUT_COMPILER),
-        pytest.param("rnea", {}, marks=pytest.mark.thorough),
-        pytest.param("lagrangian", WITHOUT_COMPILER, marks=pytest.mark.thorough),
-        pytest.param("Faultless", {}, marks=pytest.mark.thorough),
-    ],
-    ids=["rnea on the virtual machine", "rnea compiled", "lagrangian on the virtual machine", "a third party's"],
+    [("rnea", WITHOUT_COMPILER), *(pytest.param(*one, marks=pytest.mark.thorough) for one in LATER)],
 )
 def test_a_right_plugin_passes(installed: Path, name: str, environment: dict[str, str]) -> None:
     done, suite = run(installed, "--dynamics", name, **environment)

@@ -9,7 +9,6 @@ import pytest
 
 import robodyn_ros as rd
 from robodyn_ros import plugins
-from robodyn_ros.dynamics.rnea import RNEA
 
 
 @pytest.fixture
@@ -70,16 +69,3 @@ def test_a_broken_plugin_gives_its_cause(installed, values: tuple[str, ...], sai
 def test_one_package_that_is_on_the_path_twice(installed) -> None:
     installed(("mine", "fractions:Fraction"), ("mine", "fractions:Fraction"))
     assert plugins.load("dynamics", "mine").__name__ == "Fraction"
-
-
-class Dividing(RNEA):
-    """A model that cannot be made."""
-
-    def __init__(self, numerator: int, denominator: int) -> None:
-        self.ratio = numerator // denominator
-
-
-def test_a_lookup_does_not_hide_the_plugins_own_errors(installed) -> None:
-    installed(("dividing", "test_plugins:Dividing"))
-    with pytest.raises(ZeroDivisionError):
-        plugins.create("dynamics", "dividing", 1, 0)

@@ -123,6 +123,12 @@ has_own_numbers = False
 DIFFERENCES = 1e-7
 """Relative tolerance where one computation is a difference quotient."""
 
+DEFINED = dict.fromkeys(("mass_matrix", "gravity", "energy"), EXACT) | {
+    "coriolis_matrix": DIFFERENCES,
+    "inverse": DIFFERENCES,
+}
+"""Method that :class:`Definition` has → relative tolerance between it and a plugin's."""
+
 
 class Subject:
     """The plugin under test on one arm.
@@ -166,6 +172,11 @@ class Subject:
     def all(self, *values: Any) -> dict[str, tuple[Array, ...]]:
         """Every method's results at q, q̇, q̈ or τ."""
         return {method: self.call(method, *values) for method in INPUTS}
+
+    def check_defined(self, method: str, state: Array, clause: str) -> None:
+        """Fail unless a method gives the numbers of the definition at q, q̇, q̈."""
+        given = state[: len(INPUTS[method])]
+        same(getattr(self.dynamics, method)(*given), getattr(self.definition, method)(*given), clause, DEFINED[method])
 
     def check_all(self, expected: dict[str, tuple[Array, ...]], values: Any, clause: str, tolerance: float) -> None:
         """Fail unless every method gives these results at q, q̇, q̈ or τ."""

@@ -20,7 +20,7 @@ from robodyn_ros.dynamics.base import RESULTS
 from robodyn_ros.dynamics.conformance import subject as kit
 from robodyn_ros.dynamics.conformance.subject import (
     ARMS,
-    DIFFERENCES,
+    DEFINED,
     EXACT,
     INPUTS,
     MEMORY,
@@ -64,16 +64,11 @@ def _right(subject: Subject, clause: str) -> None:
     """Everything agrees with the definition under the parameters of now, unless the numbers are the plugin's own."""
     if kit.has_own_numbers:
         return
-    q, qd, qdd = subject.state()
-    dynamics, definition = subject.dynamics, subject.definition
-    tau = definition.inverse(q, qd, qdd)
-    same(dynamics.mass_matrix(q), definition.mass_matrix(q), f"{clause}: mass_matrix")
-    same(dynamics.gravity(q), definition.gravity(q), f"{clause}: gravity")
-    same(tuple(dynamics.energy(q, qd)), definition.energy(q, qd), f"{clause}: energy")
-    C = definition.coriolis_matrix(q, qd)
-    same(dynamics.coriolis_matrix(q, qd), C, f"{clause}: coriolis_matrix", DIFFERENCES)
-    same(dynamics.inverse(q, qd, qdd), tau, f"{clause}: inverse", DIFFERENCES)
-    condition = max(1.0, float(np.linalg.cond(definition.mass_matrix(q))))
+    state, dynamics = subject.state(), subject.dynamics
+    for method in DEFINED:
+        subject.check_defined(method, state, f"{clause}: {method}")
+    q, qd, qdd = state
+    condition = max(1.0, float(np.linalg.cond(subject.definition.mass_matrix(q))))
     same(dynamics.forward(q, qd, dynamics.inverse(q, qd, qdd)), qdd, f"{clause}: forward", 1e-12 * condition)
 
 

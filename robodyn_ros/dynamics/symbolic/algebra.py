@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
+from operator import le
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -117,7 +118,7 @@ class Algebra:
         while left:
             pending = self.zero
             for monomial, coefficient in left.terms():
-                rule = next((rule for rule in self._rules if _divides(rule, monomial)), None)
+                rule = next((rule for rule in self._rules if all(map(le, rule, monomial))), None)
                 term = self.ring.term_new(monomial, coefficient)
                 if rule is None:
                     done += term
@@ -183,10 +184,6 @@ def _positive(angle: Angle) -> tuple[int, Terms]:
         return 1, ()
     sign = angle.terms[0][1]
     return sign, tuple((node, sign * own) for node, own in angle.terms)
-
-
-def _divides(rule: tuple[int, ...], monomial: tuple[int, ...]) -> bool:
-    return all(a <= b for a, b in zip(rule, monomial, strict=True))
 
 
 ROUNDING = 1e-12
