@@ -32,11 +32,10 @@ from robodyn_ros.checks import as_real, check_choice, finite_array, finite_state
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import se3
 from robodyn_ros.kinematics.screws import JointAxis, joint_axes
-from robodyn_ros.robot import Inertial, Joint, Pose, Robot
-from robodyn_ros.robot.mjcf import limit_text, numbers_text, write_inertial, write_joint
+from robodyn_ros.robot import Inertial, Pose, Robot, reload_robot
+from robodyn_ros.robot.mjcf import limit_text, write_inertial, write_joint
 from robodyn_ros.robot.pose import Array, read_only
-from robodyn_ros.robot.robot import JointType
-from robodyn_ros.robot.tree import build_robot, check_inertial
+from robodyn_ros.robot.tree import check_inertial
 
 Convention = Literal["standard", "modified"]
 
@@ -329,45 +328,24 @@ def robot_from_dh(name: str, table: DHTable, links: Sequence[LinkData], *, check
     """
     if len(links) != table.n:
         raise InputError("links", f"must be one a row, {table.n}, not {len(links)}", links)
-    inertials: dict[str, Inertial | None] = {"base": None}
-    joints = []
-    before = table.base
-    parent = "base"
+    root, parent, before = ET.Element("robot", {"name": name}), "base", table.base
+    ET.SubElement(root, "link", {"name": parent})
     for index, (row, data) in enumerate(zip(table.rows, links, strict=True)):
         fixed = _pose(table.transform(index, 0.0))
         origin, inner = (before, fixed) if table.convention == "standard" else (before @ fixed, Pose())
-        child, joint = f"link{index + 1}", f"joint{index + 1}"
-        inertial = Inertial(float(data.mass), read_only(data.com), read_only(data.inertia))
+        child, inertial = f"link{index + 1}", Inertial(float(data.mass), read_only(data.com), read_only(data.inertia))
         if check:
             check_inertial(f"link {child!r}", inertial)
-        inertials[child] = inertial.seen_from(inner)
-        joints.append(_joint(joint, row, data, parent, child, origin))
+        write_inertial(ET.SubElement(root, "link", {"name": child}), inertial.seen_from(inner))
+        limited = np.isfinite(data.lower) or np.isfinite(data.upper) or row.kind == "prismatic"
+        kind, ends = (row.kind, ("lower", "upper")) if limited else ("continuous", ())
+        joint = write_joint(root, f"joint{index + 1}", kind, parent, child, origin)
+        ET.SubElement(joint, "axis", {"xyz": "0 0 1"})
+        ET.SubElement(joint, "limit", {key: limit_text(getattr(data, key)) for key in ("velocity", "effort", *ends)})
+        losses = {key: repr(float(getattr(data, key))) for key in ("damping", "friction")}
+        ET.SubElement(joint, "dynamics", losses)
         before, parent = inner, child
-    inertials[TOOL] = None
-    joints.append(Joint(f"{TOOL}_mount", "fixed", parent, TOOL, before @ table.tool))
-    return build_robot(name, inertials, joints, _urdf(name, inertials, joints))
-
-
-def _joint(name: str, row: DHRow, data: LinkData, parent: str, child: str, origin: Pose) -> Joint:
-    limited = np.isfinite(data.lower) or np.isfinite(data.upper) or row.kind == "prismatic"
-    kind: JointType = row.kind if limited else "continuous"
-    axis, damping, friction = read_only([0.0, 0.0, 1.0]), float(data.damping), float(data.friction)
-    lower, upper, velocity, effort = map(float, (data.lower, data.upper, data.velocity, data.effort))
-    return Joint(name, kind, parent, child, origin, axis, lower, upper, velocity, effort, damping, friction)
-
-
-def _urdf(name: str, inertials: dict[str, Inertial | None], joints: Sequence[Joint]) -> str:
-    root = ET.Element("robot", {"name": name})
-    for title, inertial in inertials.items():
-        link = ET.SubElement(root, "link", {"name": title})
-        if inertial is not None:
-            write_inertial(link, inertial)
-    for joint in joints:
-        element = write_joint(root, joint.name, joint.type, joint.parent, joint.child, joint.origin)
-        if joint.type != "fixed":
-            limits = ["velocity", "effort", *(("lower", "upper") if joint.type != "continuous" else ())]
-            ET.SubElement(element, "axis", {"xyz": numbers_text(joint.axis)})
-            ET.SubElement(element, "limit", {key: limit_text(getattr(joint, key)) for key in limits})
-            ET.SubElement(element, "dynamics", {key: repr(getattr(joint, key)) for key in ("damping", "friction")})
+    ET.SubElement(root, "link", {"name": TOOL})
+    write_joint(root, f"{TOOL}_mount", "fixed", parent, TOOL, before @ table.tool)
     ET.indent(root)
-    return ET.tostring(root, encoding="unicode")
+    return reload_robot(ET.tostring(root, encoding="unicode"))
