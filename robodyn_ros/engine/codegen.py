@@ -289,13 +289,17 @@ def _parts(program: Program, units: list[list[str]], known: dict[str, str], take
         return [*constants, *(f"const real {name} = {place[name]};" for name in before), *parts[k], *handed_on]
 
     bodies = [f"{head} {{\n{_indented(body(k))}\n}}\n" for k, head in enumerate(heads)]
-    given = _arguments(program, [f"x{i}" for i in range(len(program.inputs))], "p", "y{}")
-    lines = [f"real w[{max(len(carried), 1)}];", *(f"{program.name}_part{k}({given}, w);" for k in range(len(heads)))]
+    lines = [f"real w[{max(len(carried), 1)}];", *_calls(program, heads)]
     if len(bodies) <= PARTS:
         return "\n".join(f"static __attribute__((noinline)) {each}" for each in bodies), lines
     declared = "\n".join(f'__attribute__((visibility("hidden"))) {head};' for head in heads)
     pages = ["\n".join(bodies[i : i + PARTS]) for i in range(0, len(bodies), PARTS)]
     return PAGE.join([declared, *pages, ""]), lines
+
+
+def _calls(program: Program, heads: list[str]) -> list[str]:
+    given = _arguments(program, [f"x{i}" for i in range(len(program.inputs))], "p", "y{}")
+    return [f"{program.name}_part{k}({given}, w);" for k in range(len(heads))]
 
 
 def _arguments(program: Program, inputs: list[str], parameters: str, result: str, check: str = "") -> str:

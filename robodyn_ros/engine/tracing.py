@@ -123,7 +123,7 @@ class TracedArray(NDArrayOperatorsMixin):
         else:
             raise TraceError(f"numpy.{ufunc.__name__} cannot be traced")
         if out is None:
-            return _wrapped(found, ufunc in _TRUTHS or (truths and ufunc in _OF_TRUTHS))
+            return _wrapped(found, _gives_truths(ufunc, truths))
         target = out[0]
         if not isinstance(target, TracedArray):
             raise TraceError(f"the result of numpy.{ufunc.__name__} is put into an array of numbers")
@@ -295,6 +295,10 @@ def _wrapped(found: Any, truth: bool = False) -> Any:
     if isinstance(found, (list, tuple)):
         return type(found)(_wrapped(item, truth) for item in found)
     return TracedArray(_scalar(found), truth)
+
+
+def _gives_truths(ufunc: np.ufunc, truths: bool) -> bool:
+    return ufunc in _TRUTHS or (truths and ufunc in _OF_TRUTHS)
 
 
 def _is_truth(value: Any) -> bool:
