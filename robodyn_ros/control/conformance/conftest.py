@@ -63,8 +63,7 @@ class LawSubject:
         """A law with gains that differ from joint to joint."""
         rng = np.random.default_rng(7)
         kp, kd, ki = rng.uniform(40.0, 90.0, self.n), rng.uniform(8.0, 25.0, self.n), rng.uniform(1.0, 9.0, self.n)
-        made: Controller = load("controllers", self._name)(self.dynamics, kp, kd, ki, **_without_haste(self._name))
-        return made
+        return load("controllers", self._name)(self.dynamics, kp, kd, ki, **_without_haste(self._name))
 
     def periods(self, count: int, seed: int = 1) -> Iterator[Period]:
         """Random periods. Every tenth, from the first on, has the length 0; about every third effort was limited."""
@@ -126,8 +125,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.fixture(scope="session", params=ON)
 def arm(request: pytest.FixtureRequest) -> str:
     """The name of an arm."""
-    found: str = request.param
-    return found
+    return request.param
 
 
 @pytest.fixture(scope="session")

@@ -73,22 +73,19 @@ def test_what_was_learnt_is_restored(simple: LawSubject) -> None:
     subject, other = simple.make(), simple.make()
     for period in simple.periods(15):
         simple.run(subject, period)
-    learnt = subject.memory()
-    if learnt:
+    if learnt := subject.memory():
         other.restore(learnt)
         same(_leaves(other.memory()), _leaves(learnt), "restore takes over the result of memory", 1e-9)
 
 
 def test_the_traced_law_is_the_law(law: LawSubject) -> None:
     """In random periods, efforts and memory of the law as expressions equal those of the law in Python."""
-    subject = law.make()
-    _compare(law, _traced(subject, compiled=False))
+    _compare(law, _traced(law.make(), compiled=False))
 
 
 def test_the_compiled_law_is_the_law(simple: LawSubject) -> None:
     """In random periods, efforts and memory of the law in compiled C equal those of the law in Python."""
-    subject = simple.make()
-    _compare(simple, _traced(subject))
+    _compare(simple, _traced(simple.make()))
 
 
 def test_a_compiled_law_follows_its_settings(simple: LawSubject) -> None:

@@ -119,8 +119,7 @@ class Adaptation:
         parameters from the model's, (B, 10), is changed in place.
         """
         for body in self.bodies:
-            own = power[10 * body : 10 * body + 10]
-            change[body] += dt * self._gain * (self._possible[body].metric @ own)
+            change[body] += dt * self._gain * (self._possible[body].metric @ power[10 * body : 10 * body + 10])
             self._project(body, change)
 
     def learn_friction(self, friction: Array, shape: Array, s: Array, dt: float) -> None:

@@ -178,8 +178,7 @@ class Adaptive(Controller):
         """
         robot = self.dynamics.robot
         bodies = _column("bodies", memory, tuple(body.name for body in robot.bodies), (10,))
-        friction = [_column(name, memory, robot.joint_names, ()) for name in ("viscous", "coulomb")]
-        self._set(bodies, np.array(friction))
+        self._set(bodies, np.array([_column(name, memory, robot.joint_names, ()) for name in ("viscous", "coulomb")]))
 
     @property
     def learnt_friction(self) -> Array:

@@ -240,8 +240,7 @@ def checked_result(law: Controller, method: str, *given: Any) -> Any:
         Exception: whatever the law raises.
     """
     answer = getattr(law, method)(*given)
-    problem = RESULTS[method](method, answer, law.dynamics.robot.n)
-    if problem:
+    if problem := RESULTS[method](method, answer, law.dynamics.robot.n):
         raise EffortError(f"{type(law).__name__}: {problem}")
     return answer
 
@@ -259,8 +258,7 @@ def check_results(law: Controller) -> None:
     if not isinstance(names, (tuple, list)):
         raise EffortError(f"{type(law).__name__}: remembers is {kind_of(names)}, not a tuple of names of attributes")
     for name in names:
-        problem = _no_memory(law, name)
-        if problem:
+        if problem := _no_memory(law, name):
             raise EffortError(f"{type(law).__name__}: remembers names {name!r}, {problem}")
     states = {"compute": (home, rest, reference, None), "acceleration_gains": (home,), "remedy": (home, 0.5)}
     states["correction"] = states["compute"]
@@ -301,16 +299,9 @@ RESULTS: dict[str, Callable[[str, object, int], str]] = {
 }
 """Method of a law that returns something → function of its name, a result and n: the problem, "" if there is none."""
 
-require(
-    "controllers",
-    Controller,
-    {"feedback": ("effort", "acceleration")},
-    "dynamics",
-    "kp",
-    "kd",
-    "ki",
-    check=check_results,
-)
+CONSTANTS = {"feedback": ("effort", "acceleration")}  #: Attribute of a law's class → its allowed values.
+
+require("controllers", Controller, CONSTANTS, "dynamics", "kp", "kd", "ki", check=check_results)
 
 
 class FrictionCompensation:

@@ -134,8 +134,7 @@ class CartesianImpedance(ToolLaw):
         """The acceleration (n,) that drives joints back from their position limits."""
         inside = np.maximum(self._lower + self._margin - q, 0.0) - np.maximum(q - self._upper + self._margin, 0.0)
         near = np.minimum(np.abs(inside) / (self._margin + TINY), 1.0)
-        driven: Array = TURNING_BACK**2 * inside - 2.0 * TURNING_BACK * near * qd
-        return driven
+        return TURNING_BACK**2 * inside - 2.0 * TURNING_BACK * near * qd
 
     def returning(self, q: Array, qd: Array, reference: Reference, task: TaskTerms) -> Array:
         """The acceleration (n,) that brings joints back to their reference near a singular pose."""

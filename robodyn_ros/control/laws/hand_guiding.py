@@ -105,9 +105,8 @@ class HandGuiding(ToolLaw):
         self._least = LEAST * np.where(np.isfinite(limit), limit, 0.0) * (self._hold > 0.0)
         for name, lower, upper in zip(DIRECTIONS[:3], self._lower, self._upper, strict=True):
             if lower >= upper:
-                raise InputError(
-                    "walls", f"the least {name}, {lower:g} m, must be less than the greatest, {upper:g} m", lower
-                )
+                text = f"the least {name}, {lower:g} m, must be less than the greatest, {upper:g} m"
+                raise InputError("walls", text, lower)
         self._has_wall = (self._lower > -FAR) | (self._upper < FAR)
         if self._has_wall.any() and not self._wall_stiffness:
             raise InputError("stiffness", "must have a translation above 0 N/m, because the walls are that stiff")
@@ -177,8 +176,7 @@ class HandGuiding(ToolLaw):
         locked = self._locked[first : first + 3]
         if not self._in_tool_axes:
             return locked * displacement
-        part: Array = axes @ (locked * (axes.T @ displacement))
-        return part
+        return axes @ (locked * (axes.T @ displacement))
 
     def _push_back(self, task: TaskTerms, position: Array, rate: Array) -> Array:
         """The force of the walls, in the directions of the task (k,)."""

@@ -30,8 +30,7 @@ def memory_of(law: Controller) -> LawMemory:
     Raises:
         InputError: the law learns nothing.
     """
-    memory = law.memory()
-    if not memory:
+    if not (memory := law.memory()):
         raise InputError("law", f"{type(law).__name__} learns nothing that could be saved", law)
     return LawMemory(law.dynamics.robot.name, type(law).__name__, dict(memory))
 

@@ -141,11 +141,8 @@ class ToolLaw(FrictionLaw):
         jacobian, inverse = task.jacobian, np.linalg.inv(task.mass)
         stiffness, damping = (jacobian.T @ gain @ jacobian for gain in self.tool_gains(q, task))
         posture = task.null @ task.mass * float(self.follows)  # a law that does not follow holds no posture
-        return AccelerationGains(
-            inverse @ (stiffness + posture * self.kp),
-            inverse @ (damping + posture * self.kd),
-            inverse @ (posture * self.ki),
-        )
+        gains = stiffness + posture * self.kp, damping + posture * self.kd, posture * self.ki
+        return AccelerationGains(*(inverse @ gain for gain in gains))
 
     def motion_error(self, q: Array, qd: Array, reference: Reference, jacobian: Array) -> ToolMotionError:
         """The error of the tool, and the reference's acceleration, for a state (n,) and the Jacobian (k, n) of the task

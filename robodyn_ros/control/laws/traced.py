@@ -71,11 +71,9 @@ def kind_problem(kind: type[Controller]) -> str:
 
 def why_not_traced(law: Controller) -> str:
     """Why a law cannot be traced, without trying it; "" if no reason is found."""
-    problem = kind_problem(type(law)) or ("" if law.traced else AS_PYTHON)
-    if problem:
+    if problem := kind_problem(type(law)) or ("" if law.traced else AS_PYTHON):
         return problem
-    patched = [name for name in METHODS if name in vars(law)]
-    if patched:
+    if patched := [name for name in METHODS if name in vars(law)]:
         return f"its {patched[0]} is replaced on the object"
     if not isinstance(law.dynamics, CompiledDynamics):
         return f"its model, {type(law.dynamics).__name__}, has no expressions"
@@ -152,13 +150,12 @@ class CompiledLaw:
 
 def trace_problem(law: Controller) -> str:
     """Why a law cannot be traced; "" if it can."""
-    problem = why_not_traced(law)
-    if problem:
+    if problem := why_not_traced(law):
         return problem
     try:
         _program(law, law_numbers(law), law.dynamics.robot.n).build()
-    except TraceError as problem:
-        return str(problem)
+    except TraceError as cause:
+        return str(cause)
     return ""
 
 
@@ -210,18 +207,15 @@ class TracedLaw:
         Raises:
             TraceError: it cannot be traced.
         """
-        problem = why_not_traced(law) or ("" if has_casadi() else missing())
-        if problem:
+        if problem := why_not_traced(law) or ("" if has_casadi() else missing()):
             raise TraceError(problem)
         self._kind = type(law)
         numbers = law_numbers(law)
-        unknown = [name for name in law.remembers if name not in numbers.memory]
-        if unknown:
+        if unknown := [name for name in law.remembers if name not in numbers.memory]:
             raise TraceError(f"it remembers {unknown[0]!r}, which is no number and no array of floats")
         made = {path: symbols(f"s{k}", np.shape(value)) for k, (path, value) in enumerate(numbers.settings.items())}
         self.settings = list(made.values())
-        kept = {path: symbols(f"m{k}", np.shape(value)) for k, (path, value) in enumerate(numbers.memory.items())}
-        made |= kept
+        made |= {path: symbols(f"m{k}", np.shape(value)) for k, (path, value) in enumerate(numbers.memory.items())}
         for path, value in (numbers.settings | numbers.memory).items():
             if isinstance(value, np.ndarray):
                 trace.name(value, made[path])
@@ -240,21 +234,18 @@ class TracedLaw:
 
     def gravity(self, q: Array) -> Array:
         """The gravity effort of the law's model, (n,)."""
-        effort: Array = self._run(self._law.dynamics.gravity, q)
-        return effort
+        return self._run(self._law.dynamics.gravity, q)
 
     def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
         """The efforts of the law, as :meth:`Controller.compute`."""
         before = self._state()
         given = self._run(self._law.compute, q, qd, reference, integral)
-        changed = self._changed(before)
-        if changed:
+        if changed := self._changed(before):
             raise TraceError(f"compute changes self.{changed[0]}; only advance may")
         if not isinstance(given, Efforts):
             raise TraceError(f"compute gives {type(given).__name__}, no Efforts")
         n = self._law.dynamics.robot.n
-        wrong = [name for name, term in given._asdict().items() if np.shape(elements_of(term)) != (n,)]
-        if wrong:
+        if wrong := [name for name, term in given._asdict().items() if np.shape(elements_of(term)) != (n,)]:
             raise TraceError(f"the term {wrong[0]} is not of shape ({n},)")
         terms: Any = [TracedArray(elements_of(term)) for term in given]
         return Efforts(*terms)
@@ -267,8 +258,7 @@ class TracedLaw:
         held = {name: getattr(self._law, name) for name in self._law.remembers}
         kept = {name: TracedArray(elements_of(value).copy()) for name, value in held.items()}
         self._run(self._law.advance, dt, q, qd, reference, asked, sent)
-        changed = [path for path in self._changed(before) if path not in kept]
-        if changed:
+        if changed := [path for path in self._changed(before) if path not in kept]:
             raise TraceError(f"advance changes self.{changed[0]}, which `remembers` does not name")
         for name, old in kept.items():
             new = getattr(self._law, name)
