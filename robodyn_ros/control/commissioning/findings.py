@@ -79,8 +79,7 @@ class JointFindings:
     @property
     def tried(self) -> bool:
         """True if there are enough measurements to judge the joint."""
-        stuck = self.pushed and not self.moved
-        return bool(self.instead) or stuck or bool(np.isfinite(self.friction))
+        return bool(self.instead) or (self.pushed and not self.moved) or bool(np.isfinite(self.friction))
 
     @property
     def problems(self) -> list[str]:
@@ -105,11 +104,9 @@ class JointFindings:
 
     def _scale(self) -> list[str]:
         load, heavy = np.nan if self.drive_adds_gravity else self.gravity_ratio, self.inertia_ratio
-        misjudged = not within(load, GRAVITY_TOLERANCE)
-        if not misjudged and within(heavy, INERTIA_TOLERANCE):
-            return []
-        if not misjudged:
-            return [f"its inertia is {heavy:.2g} times the model's: are the masses beyond it right?"]
+        if within(load, GRAVITY_TOLERANCE):
+            text = f"its inertia is {heavy:.2g} times the model's: are the masses beyond it right?"
+            return [] if within(heavy, INERTIA_TOLERANCE) else [text]
         if within(heavy / load**2, INERTIA_TOLERANCE) and not within(heavy / load, INERTIA_TOLERANCE):
             text = f"acts as with a gear ratio of {1.0 / load:.2g} times the parameter"
             return [f"{text}: see transmission.{self.name}.gear_ratio"]
@@ -118,8 +115,7 @@ class JointFindings:
     @property
     def unsure(self) -> bool:
         """True if its direction in space is unknown: gravity is too low to judge it, and the user was not asked."""
-        told = np.isfinite(self.gravity_ratio) and not self.carries_itself
-        return self.moved and not told and self.seen is None
+        return self.moved and self.seen is None and (self.carries_itself or bool(np.isnan(self.gravity_ratio)))
 
 
 def within(ratio: float, tolerance: float) -> bool:
@@ -187,8 +183,7 @@ def verdict(outcome: CommissioningOutcome) -> str:
     """The verdict, one sentence."""
     if outcome.good:
         return "Every joint is right, and the arm stands under gravity compensation."
-    wrong = [joint.name for joint in outcome.joints if joint.tried and joint.problems]
-    if wrong:
+    if wrong := [joint.name for joint in outcome.joints if joint.tried and joint.problems]:
         *others, last = wrong
         names = f"{', '.join(others)} and {last} are" if others else f"{last} is"
         return f"Not ready: {names} not right."

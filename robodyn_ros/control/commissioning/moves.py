@@ -124,8 +124,7 @@ class Moves:
         coupling = np.abs(inverse) / np.sqrt(np.outer(mobility, mobility))
         coupled = np.maximum(coupling[:, self.damped != 0.0].sum(axis=1), 1.0)
         rates = np.minimum(self.rate, GREATEST_RATE / (np.diagonal(mass) * mobility * coupled))
-        effort: Array = -rates * self.damped * self.qd
-        return effort
+        return -rates * self.damped * self.qd
 
     def greatest(self, index: int) -> float:
         """The greatest effort of a push [N·m] or [N]."""

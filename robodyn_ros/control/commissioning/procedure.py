@@ -24,13 +24,7 @@ from __future__ import annotations
 import numpy as np
 
 from robodyn_ros.checks import finite_array
-from robodyn_ros.control.commissioning.findings import (
-    DRIFT,
-    CommissioningOutcome,
-    CommissioningSettings,
-    GravityStep,
-    JointFindings,
-)
+from robodyn_ros.control.commissioning import findings
 from robodyn_ros.control.commissioning.moves import ONSET, PUSH_RATE, STROKE_SPEED, Moves, Script
 from robodyn_ros.control.drives import DriveCompensation
 from robodyn_ros.dynamics.base import Dynamics
@@ -56,7 +50,7 @@ class Commissioning:
     def __init__(
         self,
         dynamics: Dynamics,
-        settings: CommissioningSettings | None = None,
+        settings: findings.CommissioningSettings | None = None,
         guided: bool = False,
         drives: DriveCompensation | None = None,
     ) -> None:
@@ -74,8 +68,8 @@ class Commissioning:
         for joint in robot.joints:
             if not 0.0 < joint.effort < np.inf:
                 raise ConfigurationError(f"joint {joint.name!r}: needs an effort limit above 0 in the URDF")
-        self.settings = settings or CommissioningSettings()
-        self.outcome = CommissioningOutcome(robot.name)
+        self.settings = settings or findings.CommissioningSettings()
+        self.outcome = findings.CommissioningOutcome(robot.name)
         self.stage, self.finished = "watching the arm at rest", False
         self.question: str | None = None
         self._answer: bool | None = None
@@ -154,7 +148,7 @@ class Commissioning:
 
     def _joint(self, index: int) -> Script[None]:
         arm, joint = self._arm, self._robot.joints[index]
-        found = JointFindings(joint.name, joint.effort_unit, joint.effort)
+        found = findings.JointFindings(joint.name, joint.effort_unit, joint.effort)
         found.drive_adds_gravity = bool(self._drives.gravity[index])
         if not self._drives.friction[index]:
             found.friction_model = float(self._robot.friction[index] + self._robot.damping[index] * STROKE_SPEED)
@@ -206,6 +200,6 @@ class Commissioning:
             drift = yield from self._arm.compensate_gravity(before, ratio)
             before, worst = ratio, int(drift.argmax())
             name = self._robot.joint_names[worst]
-            self.outcome.gravity.append(GravityStep(ratio, float(drift[worst]), name))
-            if drift[worst] > DRIFT:
+            self.outcome.gravity.append(findings.GravityStep(ratio, float(drift[worst]), name))
+            if drift[worst] > findings.DRIFT:
                 yield from self._end(f"{name} moves at {ratio:.0%} of gravity: masses or scales are wrong")

@@ -89,11 +89,8 @@ class Chosen:
 
 def problem_texts(robot: Robot) -> list[list[str]]:
     """The message for each problem of the core and each joint (:class:`.FaultCause`)."""
-    words = [
-        [FaultCause(kind, joint, Mark("%1"), Mark("%2")).text(robot) for joint in range(robot.n)]
-        for kind in range(len(PROBLEMS))
-    ]
-    return [[text.replace(SETTINGS[0], "%3") for text in row] for row in words]
+    causes = [[FaultCause(kind, i, Mark("%1"), Mark("%2")) for i in range(robot.n)] for kind in range(len(PROBLEMS))]
+    return [[cause.text(robot).replace(SETTINGS[0], "%3") for cause in row] for row in causes]
 
 
 def refusal_texts(robot: Robot) -> list[list[str]]:
@@ -157,12 +154,8 @@ def formulas(n: int) -> dict[str, Program]:
 
 
 def _payload(mass: Any, com: Any, moments: Any) -> list[Any]:
-    inertia: Any = np.empty((3, 3), object)
-    for row, own in enumerate(inertia_of(elements_of(moments))):
-        for place, element in enumerate(own):
-            inertia[row, place] = element
-    traced: Any = TracedArray(inertia)
-    return [parameters_of(Inertial(mass, com, traced))]
+    inertia: Any = TracedArray(elements_of(moments)[np.array(inertia_of(range(6)))])
+    return [parameters_of(Inertial(mass, com, inertia))]
 
 
 Shapes = Mapping[str, tuple[int, ...]]
@@ -214,28 +207,24 @@ class Arm:
 
     def header(self) -> str:
         """``arm.h``: the number of joints, and the parameters."""
-        lines = [f"  double {name}{f'[{size}]' if size else ''};" for name, size in self._sized()]
-        return "\n".join(
-            [
-                "#ifndef ARM_H",
-                "#define ARM_H",
-                "",
-                f"#define CORE_JOINTS {self._robot.n}",
-                f"#define ARM_LINKS {len(self._robot.links)}",
-                f"#define ARM_TERMS {len(Efforts._fields)} /* of the effort */",
-                f"#define ARM_OLDEST_FRAME {OLDEST_FRAME} /* of tf [s] */",
-                f"#define ARM_OBSERVES {int(self._contact is not None)} /* 1: external efforts are observed */",
-                f"#define ARM_FEELS_WRENCH {int(bool(self.contact_link))} /* 1: also the wrench at a link */",
-                "",
-                "/* The parameters: numbers; texts as their index among the choices. */",
-                "typedef struct {",
-                *lines,
-                "} Parameters;",
-                "",
-                "#endif",
-                "",
-            ]
-        )
+        lines = "\n".join(f"  double {name}{f'[{size}]' if size else ''};" for name, size in self._sized())
+        return f"""#ifndef ARM_H
+#define ARM_H
+
+#define CORE_JOINTS {self._robot.n}
+#define ARM_LINKS {len(self._robot.links)}
+#define ARM_TERMS {len(Efforts._fields)} /* of the effort */
+#define ARM_OLDEST_FRAME {OLDEST_FRAME} /* of tf [s] */
+#define ARM_OBSERVES {int(self._contact is not None)} /* 1: external efforts are observed */
+#define ARM_FEELS_WRENCH {int(bool(self.contact_link))} /* 1: also the wrench at a link */
+
+/* The parameters: numbers; texts as their index among the choices. */
+typedef struct {{
+{lines}
+}} Parameters;
+
+#endif
+"""
 
     def _sized(self) -> list[tuple[str, int | None]]:
         """The members of the struct of the parameters, and the length of each; None for one that is no array."""
@@ -250,8 +239,7 @@ class Arm:
         Raises:
             ConfigurationError: the law has no gains to set.
         """
-        sections = [self._constants(), *self._words(), *self._loop(loop), *self._model()]
-        return "\n\n".join(sections) + "\n"
+        return "\n\n".join([self._constants(), *self._words(), *self._loop(loop), *self._model()]) + "\n"
 
     def _step_places(self) -> dict[str, int]:
         """Name → index among the settings of the step, for those that are computed at run time.
@@ -264,8 +252,7 @@ class Arm:
         wanted = {name: name for name in StepSettings._fields} | {
             "kp": "law.kp", "kd": "law.kd", "ki": "law.ki", "model": "law.dynamics.symbols"
         }  # fmt: skip
-        missing = [path for path in wanted.values() if path not in places]
-        if missing:
+        if missing := [path for path in wanted.values() if path not in places]:
             raise ConfigurationError(f"{type(self._law).__name__} cannot be exported: it does not use its {missing[0]}")
         return {name: places[path] for name, path in wanted.items()}
 

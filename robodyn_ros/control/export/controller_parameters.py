@@ -15,22 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from robodyn_ros.control import loop_settings
 from robodyn_ros.control.compiled_step import CompiledStep
 from robodyn_ros.control.contact import FIXED
 from robodyn_ros.control.drives import MitSettings
 from robodyn_ros.control.faults.table import KINDS, PHASES
-from robodyn_ros.control.loop_settings import (
-    ARM_SETTINGS,
-    JOINT_SETTINGS,
-    MODEL,
-    NO_LIMIT,
-    PAYLOAD,
-    LoopSettings,
-    law_settings,
-    limit_specs,
-    make_loop_settings,
-    model_parameters,
-)
+from robodyn_ros.control.loop_settings import LoopSettings, make_loop_settings, model_parameters
 from robodyn_ros.control.motion.streams import StreamSettings
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.control.step import EFFORT_ROUNDING, StepSettings
@@ -123,37 +113,36 @@ def _all_specs(robot: Robot, given: Mapping[str, Any], law: str) -> Iterator[tup
                 yield spec, "" if is_list else re.sub(r"\W", "_", spec.name), 0, is_fixed
 
     yield from single([ParameterSpec("controller", law, "controller plugin")], fixed=True)
-    dynamics = given.get("dynamics", MODEL["dynamics"])
+    dynamics = given.get("dynamics", loop_settings.MODEL["dynamics"])
     yield from single([ParameterSpec("dynamics", dynamics, "dynamics plugin")], fixed=True)
     text = "acceleration of free fall in the root link's frame [m/s²]"
-    yield from single([ParameterSpec("gravity", list(MODEL["gravity"]), text, "3 finite numbers")])
-    yield from single([*PAYLOAD])
+    yield from single([ParameterSpec("gravity", list(loop_settings.MODEL["gravity"]), text, "3 finite numbers")])
+    yield from single([*loop_settings.PAYLOAD])
     yield from single([FINAL_COMMAND])
     yield from single([TOOL], fixed=True)
-    for settings, prefix in (*ARM_SETTINGS, (MitSettings, ""), (StreamSettings, "stream.")):
+    for settings, prefix in (*loop_settings.ARM_SETTINGS, (MitSettings, ""), (StreamSettings, "stream.")):
         _, _, kind = prefix[:-1].partition("faults.")
         if kind:
             for spec in parameter_specs(settings, prefix):
                 yield spec, f"faults_{spec.name.rpartition('.')[2]}", KINDS.index(kind), False
         else:
             yield from single(parameter_specs(settings, prefix))
-    own = law_settings().get(f"{law}.")
-    if own is not None:
+    if own := loop_settings.law_settings().get(f"{law}."):
         yield from single(parameter_specs(own, f"{law}."), fixed=True)
     for index, joint in enumerate(robot.joints):
-        for settings, prefix, of in JOINT_SETTINGS:
+        for settings, prefix, of in loop_settings.JOINT_SETTINGS:
             for spec in parameter_specs(settings, f"{prefix}{joint.name}.", f"{of} joint {joint.name}"):
                 yield spec, f"{prefix[:-1]}_{spec.name.rpartition('.')[2]}", index, False
         effort = given.get(f"effort_limits.{joint.name}")
-        for spec in limit_specs(joint, None if effort is None else float(effort)):
+        for spec in loop_settings.limit_specs(joint, None if effort is None else float(effort)):
             yield spec, spec.name.partition(".")[0], index, False
 
 
 def known_defaults(robot: Robot, given: Mapping[str, Any], law: str) -> dict[str, Any]:
     """Name → default of every parameter, as in the node."""
     defaults = {spec.name: spec.default for spec, *_ in _all_specs(robot, given, law) if spec.default is not None}
-    unlimited = {name: np.inf for name, value in defaults.items() if value == NO_LIMIT}
-    return MODEL | {"controller": law} | defaults | unlimited
+    unlimited = {name: np.inf for name, value in defaults.items() if value == loop_settings.NO_LIMIT}
+    return loop_settings.MODEL | {"controller": law} | defaults | unlimited
 
 
 def step_values(settings: LoopSettings) -> tuple[str, dict[str, Any]]:
@@ -227,8 +216,7 @@ def parameter_file(parameters: list[ExportedParameter], name: str) -> str:
         for word in path:
             place = place.setdefault(word, {})
         place[last] = _declaration(item)
-    text: str = yaml.safe_dump({name: tree}, sort_keys=False, allow_unicode=True, width=110)
-    return text
+    return yaml.safe_dump({name: tree}, sort_keys=False, allow_unicode=True, width=110)
 
 
 def _entry(kind: str, default: Any, description: str, read_only: bool) -> dict[str, Any]:
@@ -244,7 +232,7 @@ def _declaration(item: ExportedParameter) -> dict[str, Any]:
     names = {"d": "double", "i": "int", "b": "bool", "s": "string", "v": "double_array", "l": "string_array"}
     default = item.default
     if kind == "d" and default is not None:
-        default = min(float(default), NO_LIMIT)
+        default = min(float(default), loop_settings.NO_LIMIT)
     elif kind == "v":
         default = [float(value) for value in default]
     elif kind == "l":

@@ -24,13 +24,8 @@ from xml.sax.saxutils import escape
 from robodyn_ros import __version__
 from robodyn_ros.about import with_licence
 from robodyn_ros.control.core_library import core_files
+from robodyn_ros.control.export import controller_parameters
 from robodyn_ros.control.export.arm_data import Arm, formulas, resumed
-from robodyn_ros.control.export.controller_parameters import (
-    exported_parameters,
-    frozen_groups,
-    known_defaults,
-    parameter_file,
-)
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import make_loop_settings, model_parameters, with_streams
 from robodyn_ros.control.motion.streams import StreamedTool
@@ -123,8 +118,7 @@ class Maintainer(NamedTuple):
             login = getpass.getuser()
         except (ImportError, KeyError, OSError):  # a user without a name, as in a container
             login = "user"
-        name = _git("user.name") or login
-        return cls(name, _git("user.email") or f"{login}@todo.todo")
+        return cls(_git("user.name") or login, _git("user.email") or f"{login}@todo.todo")
 
 
 def _git(key: str) -> str:
@@ -171,17 +165,17 @@ def export_package(
     words = _words(robot, maintainer)
     if not isinstance(dynamics, CompiledDynamics):
         raise ConfigurationError(f"the model {type(dynamics).__name__} has no expressions that could be written as C")
-    defaults = known_defaults(robot, given, law)
+    defaults = controller_parameters.known_defaults(robot, given, law)
     values = FileParameters(given, defaults)
     bare = _configured(dynamics, model_parameters(values, robot))
     try:
-        frozen = frozen_groups(given, defaults, dynamics, law)
+        frozen = controller_parameters.frozen_groups(given, defaults, dynamics, law)
         settings = with_streams(make_loop_settings(values, dynamics, law), values)
         loop = ControlLoop.from_settings(settings)
         step = loop.compiled_step
         if step is None:
             raise ConfigurationError(f"{law} cannot be written as C: it runs as Python")
-        parameters = exported_parameters(robot, given, law, frozen)
+        parameters = controller_parameters.exported_parameters(robot, given, law, frozen)
         stream = StreamedTool.of(robot, values[TOOL.name])
         twins = (make_loop_settings(values, dynamics, law).controller for _ in range(2))
         arm = Arm(robot, settings.controller, step, parameters, bare, settings.contact, stream, resumed(*twins))
@@ -204,7 +198,7 @@ def export_package(
         "src/arm_data.h": comment + data,
         "src/step.c": run_file("step", step.program),
         "src/contact.c": run_file("contact", observer),
-        "config/parameters.yaml": parameter_file(parameters, f"{package}_parameters"),
+        "config/parameters.yaml": controller_parameters.parameter_file(parameters, f"{package}_parameters"),
         "description/arm.urdf": with_mock_hardware(urdf, robot) if urdf else "",
         **model,
         **_from_templates(words),
@@ -322,12 +316,8 @@ def write_package(folder: Path, files: ExportedFiles) -> tuple[list[str], list[s
         if path.is_file() and _sum(path.read_bytes()) not in (known.get(name), _sum(text.encode())):
             (changed if name.startswith(GENERATED) or name not in known else kept).append(name)
     if changed:
-        said = ", ".join(changed)
-        raise InputError(
-            "--ros2-control",
-            f"{str(folder)!r} has files that were not written by an export, or changed since: {said}; move them away",
-            folder,
-        )
+        said = f"has files that were not written by an export, or changed since: {', '.join(changed)}; move them away"
+        raise InputError("--ros2-control", f"{str(folder)!r} {said}", folder)
     written = [name for name in files.texts if name not in kept]
     try:
         for name in written:
