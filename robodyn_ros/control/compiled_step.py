@@ -58,14 +58,10 @@ def step_program(law: Controller, numbers: LawNumbers) -> Program:
     memories.
     """
     n = law.dynamics.robot.n
-    remembered = len(flat(numbers.memory))
-    inputs = (
-        ("times", 2),
-        *((name, n) for name in ("q", "qd", *(f"reference_{name}" for name in Reference._fields))),
-        ("memory", width(StepMemory, n)),
-        ("law_memory", remembered),
-    )
-    shapes: tuple[tuple[int, ...], ...] = ((len(ROWS), n), (len(FLAGS),), (width(StepMemory, n),), (remembered,))
+    kept = len(flat(numbers.memory))
+    state = "q", "qd", *(f"reference_{name}" for name in Reference._fields)
+    inputs = (("times", 2), *((name, n) for name in state), ("memory", width(StepMemory, n)), ("law_memory", kept))
+    shapes: tuple[tuple[int, ...], ...] = ((len(ROWS), n), (len(FLAGS),), (width(StepMemory, n),), (kept,))
 
     def build() -> tuple[list[ca.SX], list[ca.SX]]:
         trace = Trace()
@@ -73,16 +69,8 @@ def step_program(law: Controller, numbers: LawNumbers) -> Program:
         given = [symbols(name, (size,)) for name, size in inputs[:-1]]
         times, q, qd, *reference, memory = given
         limits, law_memory = symbols("settings", (width(StepSettings, n),)), column(traced.memory)
-        result, after = control_step(
-            traced,
-            times[0],
-            times[1],
-            q,
-            qd,
-            Reference(*reference),
-            views(StepMemory, memory, n),
-            views(StepSettings, limits, n),
-        )
+        parts = views(StepMemory, memory, n), views(StepSettings, limits, n)
+        result, after = control_step(traced, times[0], times[1], q, qd, Reference(*reference), *parts)
         efforts = result.efforts
         is_finite = np.all(np.isfinite(efforts.total)) & np.all(np.isfinite(result.gravity))
         flags = (is_finite, np.any(result.saturated), np.any(result.rate_limited))
@@ -113,8 +101,7 @@ class CompiledStep:
             NotReadyError: there is neither a compiler nor CasADi to run it with.
         """
         self.law = law = settings.controller
-        problem = why_not_traced(law)
-        if problem:
+        if problem := why_not_traced(law):
             raise TraceError(problem)
         self._settings = step_settings(settings)
         self.n = n = law.dynamics.robot.n
@@ -264,8 +251,8 @@ class LawStep:
         Raises:
             InputError: an array has the wrong shape, or holds a NaN or an infinity.
         """
-        times = np.column_stack([t, dt])
-        rows, _, after, law_after = self._kernel.call(times, q, qd, *reference, memory, law_memory)
+        given = np.column_stack([t, dt]), q, qd, *reference, memory, law_memory
+        rows, _, after, law_after = self._kernel.call(*given)
         effort, saturated, rate_limited, gravity, error, *terms = np.moveaxis(rows, 1, 0)
         result = StepResult(effort, saturated != 0.0, rate_limited != 0.0, gravity, Efforts(*terms), error)
         return result, after, law_after

@@ -120,13 +120,9 @@ class ContactThresholds(NamedTuple):
         def bounds(*values: float) -> Array:
             return np.array([value or np.inf for value in values])
 
-        return cls(
-            bounds(*(joint.touch for joint in joints)),
-            bounds(*(joint.collision for joint in joints)),
-            bounds(*contact.touch_wrench),
-            bounds(*contact.collision_wrench),
-            contact.energy or np.inf,
-        )
+        touch, collision = bounds(*(joint.touch for joint in joints)), bounds(*(joint.collision for joint in joints))
+        wrenches = bounds(*contact.touch_wrench), bounds(*contact.collision_wrench)
+        return cls(touch, collision, *wrenches, contact.energy or np.inf)
 
 
 class Contact(NamedTuple):
@@ -147,13 +143,8 @@ def contact_of(values: NamedValues, dynamics: Dynamics) -> Contact | None:
     own = [values.settings(JointContactSettings, f"contact.{name}.") for name in dynamics.robot.joint_names]
     if settings.observe == "nothing":
         return None
-    observer = MomentumObserver(
-        dynamics,
-        settings.link,
-        settings.gain,
-        tool=settings.observe == "tool",
-        friction=settings.effort_source != BEHIND,
-    )
+    tool, friction = settings.observe == "tool", settings.effort_source != BEHIND
+    observer = MomentumObserver(dynamics, settings.link, settings.gain, tool=tool, friction=friction)
     return Contact(observer, ContactThresholds.of(settings, own), settings.effort_source == "commanded")
 
 
@@ -219,8 +210,7 @@ def extreme(maxima: Array, blocks: float, chance: float) -> Array:
     """
     scale = maxima.std(axis=0, ddof=1) * np.sqrt(6.0) / np.pi
     place = maxima.mean(axis=0) - np.euler_gamma * scale
-    found: Array = np.maximum(place + scale * np.log(blocks / chance), HEADROOM * maxima.max(axis=0))
-    return found
+    return np.maximum(place + scale * np.log(blocks / chance), HEADROOM * maxima.max(axis=0))
 
 
 def propose_thresholds(t: Array, found: Array, hours: float = 1.0, chance: float = 0.01) -> ProposedThresholds:
@@ -241,8 +231,7 @@ def propose_thresholds(t: Array, found: Array, hours: float = 1.0, chance: float
     efforts, wrench = np.abs(found[:, :-8]), found[:, -8:-2]
     strengths = np.column_stack([np.linalg.norm(part, axis=1) for part in (wrench[:, :3], wrench[:, 3:])])
     maxima = block_maxima(t, np.column_stack((efforts, strengths)))
-    blocks = hours * 3600.0 / BLOCK
-    touch, seen, n = extreme(maxima, blocks, chance), maxima.max(axis=0), efforts.shape[1]
+    touch, seen, n = extreme(maxima, hours * 3600.0 / BLOCK, chance), maxima.max(axis=0), efforts.shape[1]
     return ProposedThresholds(
         seen[:n], touch[:n], COLLISION * touch[:n], seen[n:], touch[n:], COLLISION * touch[n:], float(t[-1] - t[0])
     )

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros.checks import is_finite
-from robodyn_ros.control.compiled_step import FLAGS, ROWS, CompiledStep
+from robodyn_ros.control.compiled_step import FLAGS, REST, ROWS, CompiledStep
 from robodyn_ros.control.contact import Contact
 from robodyn_ros.control.core_library import CODES
 from robodyn_ros.control.drives import DriveCompensation
@@ -30,15 +30,8 @@ from robodyn_ros.control.step import StepMemory, checked_total, control_step, jo
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.sensitivity import sensitivity_parameters, sensitivity_program
-from robodyn_ros.engine.c_interface import (
-    CStructs,
-    Record,
-    address_of,
-    memory_at,
-    plain_function,
-    run_library,
-    start_library_of,
-)
+from robodyn_ros.engine import c_interface
+from robodyn_ros.engine.c_interface import CStructs, Record, address_of
 from robodyn_ros.engine.program import Program
 from robodyn_ros.engine.tracing import TraceError
 from robodyn_ros.errors import NotReadyError
@@ -58,8 +51,7 @@ Ahead = Callable[[float], Reference]  #: Time from the latest state [s] → the 
 
 def array_at(address: int, *shape: int) -> Array:
     """An array of doubles at an address."""
-    found: Array = np.ndarray(shape, np.float64, memory_at(address, 8 * int(np.prod(shape))))
-    return found
+    return np.ndarray(shape, np.float64, c_interface.memory_at(address, 8 * int(np.prod(shape))))
 
 
 class LawInNumbers:
@@ -125,7 +117,7 @@ class CoreFunction:
         """
         self.parts = [np.zeros(width) for width in widths]
         self.arrays = np.array([part.ctypes.data for part in self.parts], dtype=np.int64)
-        library = None if program is None else run_library(program)
+        library = None if program is None else c_interface.run_library(program)
         if program is None or parameters is None or library is None:
             assert callback is not None  # the core is compiled, so the program can be
             self._function, self.constants = RUN(callback), np.zeros(1)
@@ -171,8 +163,7 @@ class StepInPython:
             self._in_numbers.last = np.full(n, np.nan)
             self.law.look_ahead(self._ahead, self._limit)
             result, after = control_step(self._in_numbers, t, dt, q, qd, Reference(*reference), memory, self._numbers)
-            rows = [getattr(result, name) for name in ROWS[:5]]
-            parts[CODES["RESULTS"]][:] = joined([*rows, *result.efforts])
+            parts[CODES["RESULTS"]][:] = joined([*(getattr(result, name) for name in ROWS[:REST]), *result.efforts])
             parts[CODES["AFTER"]][:] = joined(after)
             flags[:] = 1.0, np.any(result.saturated), np.any(result.rate_limited)
             self.problem = None
@@ -204,9 +195,9 @@ def start_model(dynamics: Dynamics) -> None:
     if isinstance(dynamics, CompiledDynamics) and dynamics.compiled:
         replaced = dynamics.replaced()
         for quantity in (name for name in (*MODEL, "terms") if name not in replaced):
-            start_library_of(dynamics.program(quantity))
+            c_interface.start_library_of(dynamics.program(quantity))
         if not replaced:
-            start_library_of(sensitivity_program(dynamics))
+            c_interface.start_library_of(sensitivity_program(dynamics))
 
 
 class CoreSettings:
@@ -262,7 +253,7 @@ class CoreSettings:
         """The sensitivity of efforts, and its parameters; none for a model without compiled code."""
         if not isinstance(dynamics, CompiledDynamics) or not dynamics.compiled or dynamics.replaced():
             return {}
-        self._sensitivity = plain_function(sensitivity_program(dynamics)), sensitivity_parameters(dynamics)
+        self._sensitivity = c_interface.plain_function(sensitivity_program(dynamics)), sensitivity_parameters(dynamics)
         function, parameters = self._sensitivity
         return {"sensitivity": address_of(function), "sensitivity_model": parameters.ctypes.data}
 
@@ -270,8 +261,7 @@ class CoreSettings:
         if isinstance(step, StepInPython):
             return step.core
         widths_in, widths_out = step.program.widths
-        widths = (*widths_in, len(step.parameters), *widths_out)
-        made = CoreFunction(widths, step.program, step.parameters)
+        made = CoreFunction((*widths_in, len(step.parameters), *widths_out), step.program, step.parameters)
         made.parts[CODES["LAW_MEMORY"]][:], made.parts[CODES["SETTINGS"]][:] = step.law_memory, step.parameters
         return made
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robodyn_ros import errors
 from robodyn_ros.checks import as_real, check_choice, finite_array
 from robodyn_ros.control.compiled_step import REST
 from robodyn_ros.control.contact import Contact
@@ -34,17 +35,6 @@ from robodyn_ros.control.motion.streams import StreamedTool, StreamSettings
 from robodyn_ros.control.reference_manager import ReferenceManager
 from robodyn_ros.control.running_core import sampling_of
 from robodyn_ros.control.step import Command
-from robodyn_ros.errors import (
-    EffortError,
-    FutureStateError,
-    HoldingError,
-    InputError,
-    JumpError,
-    NotReadyError,
-    OrderError,
-    RobodynError,
-    StaleStateError,
-)
 from robodyn_ros.plugins import raised
 from robodyn_ros.robot.pose import Array
 
@@ -108,22 +98,11 @@ class ControlLoop(ReferenceManager):
         if deceleration is not None:
             given, deceleration = deceleration, as_real("deceleration", deceleration, f"{robot.n} numbers above 0")
             if deceleration.shape != (robot.n,) or not (deceleration > 0.0).all():
-                raise InputError("deceleration", f"must be {robot.n} numbers above 0, not {given!r}", given)
-        self._begin(
-            LoopSettings(
-                controller,
-                Limits.of(robot, effort_limit, rate_limit, velocity_limit),
-                feedback or law_feedback(controller),
-                tolerances or Tolerances.none(robot.n),
-                safety or SafetySettings(),
-                reactions or FaultReactions(),
-                deceleration,
-                drives,
-                contact,
-                tool,
-                stream or StreamSettings(),
-            )
-        )
+                raise errors.InputError("deceleration", f"must be {robot.n} numbers above 0, not {given!r}", given)
+        limits = Limits.of(robot, effort_limit, rate_limit, velocity_limit)
+        gains, allowed = feedback or law_feedback(controller), tolerances or Tolerances.none(robot.n)
+        more = safety or SafetySettings(), reactions or FaultReactions(), deceleration, drives, contact, tool
+        self._begin(LoopSettings(controller, limits, gains, allowed, *more, stream=stream or StreamSettings()))
 
     def _begin(self, settings: LoopSettings) -> None:
         super()._begin(settings)
@@ -189,8 +168,7 @@ class ControlLoop(ReferenceManager):
             return self.period_result(code)
         # `tuple.__new__` takes a third of the time that the constructors of named tuples take.
         external = None if self._observes_nothing else self._external.copy()
-        command: Command = _new(Command, (self._numbers.copy(), times[2], external, None, "", True))
-        return command
+        return _new(Command, (self._numbers.copy(), times[2], external, None, "", True))
 
     def _run_otherwise(self, *, measured: bool) -> int:
         """A period for a state without velocities, or with a law that has memory."""
@@ -220,32 +198,33 @@ class ControlLoop(ReferenceManager):
         period = self.core.period
         raise self.refusal(code, FaultCause.of(vars(self.core.state)), period.q, period.qd)
 
-    def refusal(self, code: int, cause: FaultCause, q: Array, qd: Array) -> RobodynError:
+    def refusal(self, code: int, cause: FaultCause, q: Array, qd: Array) -> errors.RobodynError:
         """The error with which a state was refused."""
         if code == CODES["CORE_LAW_FAILED"]:
-            error = EffortError(self.described("law", cause))
+            error = errors.EffortError(self.described("law", cause))
             error.__cause__ = self._step.problem if isinstance(self._step, StepInPython) else None
             return error
         value, bound = cause.value, cause.bound
         name = self.robot.joint_names[cause.joint]
         if code == CODES["CORE_STALE"]:
-            return (FutureStateError if value < 0.0 else StaleStateError)(value, bound)
+            return (errors.FutureStateError if value < 0.0 else errors.StaleStateError)(value, bound)
         if code == CODES["CORE_OUT_OF_ORDER"]:
             if cause.joint:
-                return OrderError(f"is {value:.3g} s ahead of the clock, further than the ones before")
-            return OrderError(f"is {value:.3g} s older than the one before it")
+                return errors.OrderError(f"is {value:.3g} s ahead of the clock, further than the ones before")
+            return errors.OrderError(f"is {value:.3g} s older than the one before it")
         if code == CODES["CORE_JUMPED"]:
-            return JumpError(name, cause.text(self.robot), value)
+            return errors.JumpError(name, cause.text(self.robot), value)
         if code == CODES["CORE_NO_VELOCITY"]:
-            return InputError("velocity", "is missing; the parameter missing_velocity can have it estimated")
+            return errors.InputError("velocity", "is missing; the parameter missing_velocity can have it estimated")
         if code == CODES["CORE_STATE_NOT_HELD"]:
             try:
                 check_static_load(self.dynamics, self.settings.limits, self._needed(self.settings, q.copy()))
-            except HoldingError as problem:  # in more words, with the remedy
+            except errors.HoldingError as problem:  # in more words, with the remedy
                 return problem
-            return HoldingError(f"effort_limits.{name}: {bound:g} does not hold the arm, which takes {value:.4g}")
-        what = "q" if not np.isfinite(q).all() else "qd"
-        return InputError(what, f"must be {self.robot.n} finite numbers", q if what == "q" else qd)
+            text = f"effort_limits.{name}: {bound:g} does not hold the arm, which takes {value:.4g}"
+            return errors.HoldingError(text)
+        what, given = ("qd", qd) if np.isfinite(q).all() else ("q", q)
+        return errors.InputError(what, f"must be {self.robot.n} finite numbers", given)
 
     def repeat(self, t: float, now: float) -> Command | None:
         """The command before a state that :meth:`update` dropped with a :class:`JumpError`, to be sent again with the
@@ -339,7 +318,7 @@ class ControlLoop(ReferenceManager):
             NotReadyError: contacts are not observed.
         """
         if self.settings.contact is None:
-            raise NotReadyError("contacts are not observed: set contact.observe")
+            raise errors.NotReadyError("contacts are not observed: set contact.observe")
         self._ask("TARE")
 
     def judge_contact(self, efforts: Array, wrench: Array) -> None:
@@ -351,7 +330,7 @@ class ControlLoop(ReferenceManager):
         """
         external = as_real("efforts, wrench", [*efforts, *wrench], "real numbers")
         if external.shape != (self.robot.n + 6,):
-            raise InputError("efforts, wrench", f"must be {self.robot.n} and 6 numbers", external)
+            raise errors.InputError("efforts, wrench", f"must be {self.robot.n} and 6 numbers", external)
         found = self.core.structs.make("CoreRefusal")
         places = (self.core_settings.record.address, external.ctypes.data, found.address)
         kind = CONTACTS[self.core.library.core_judge_contact(*map(ctypes.c_void_p, places))]

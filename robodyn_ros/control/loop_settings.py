@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields
 from typing import Any, NamedTuple
 
@@ -117,18 +118,13 @@ def make_loop_settings(values: NamedValues, dynamics: Dynamics, controller: str 
     drives = DriveCompensation.of(robot, values.settings(CompensationSettings).drive_compensates)
     needed = StaticLoad.anywhere(dynamics, 1.0 - drives.gravity, carried=safety.externally_supported)
     check_static_load(dynamics, limits, needed)
+    law = make_law(controller or values["controller"], dynamics, gains, values)
+    allowed = Tolerances.of(values.settings(GoalSettings, "constraints."), tolerances)
+    reactions = FaultReactions(**{kind: values.settings(made, f"faults.{kind}.") for kind, made in REACTIONS.items()})
     joints = zip(tolerances, robot.joints, strict=True)
-    return LoopSettings(
-        make_law(controller or values["controller"], dynamics, gains, values),
-        limits,
-        Feedback(stiffness, damping),
-        Tolerances.of(values.settings(GoalSettings, "constraints."), tolerances),
-        safety,
-        FaultReactions(**{kind: values.settings(made, f"faults.{kind}.") for kind, made in REACTIONS.items()}),
-        np.array([own.max_deceleration_on_cancel or joint.deceleration for own, joint in joints]),
-        drives,
-        contact_of(values, dynamics),
-    )
+    deceleration = np.array([own.max_deceleration_on_cancel or joint.deceleration for own, joint in joints])
+    more = safety, reactions, deceleration, drives, contact_of(values, dynamics)
+    return LoopSettings(law, limits, Feedback(stiffness, damping), allowed, *more)
 
 
 def with_streams(settings: LoopSettings, values: NamedValues) -> LoopSettings:
@@ -152,10 +148,7 @@ def make_law(name: str, dynamics: Dynamics, joints: Sequence[JointGains], values
     law = load_whole("controllers", name)
     settings = getattr(law, "settings", None)
     own = {} if settings is None else {"config": values.settings(settings, f"{name}.")}
-    made: Controller = create(
-        "controllers", name, dynamics, *joint_gains(law, dynamics, dynamics.robot.home, joints), **own
-    )
-    return made
+    return create("controllers", name, dynamics, *joint_gains(law, dynamics, dynamics.robot.home, joints), **own)
 
 
 def model_parameters(values: NamedValues, robot: Robot) -> dict[str, Any]:
@@ -188,12 +181,9 @@ def law_settings() -> dict[str, type[Any]]:
     """
     found = {}
     for name in available("controllers"):
-        try:
-            settings = getattr(load("controllers", name), "settings", None)
-        except PluginError:
-            continue
-        if settings is not None:
-            found[f"{name}."] = settings
+        with suppress(PluginError):
+            if (settings := getattr(load("controllers", name), "settings", None)) is not None:
+                found[f"{name}."] = settings
     return found
 
 

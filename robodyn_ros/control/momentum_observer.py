@@ -93,8 +93,7 @@ def momentum_residual(
         gain: K [1/s].
     """
     explained = dt * (efforts + (before + now) / 2.0)
-    found: Array = (residual + gain * (gained - explained)) / (1.0 + gain * np.maximum(dt, 0.0))
-    return found
+    return (residual + gain * (gained - explained)) / (1.0 + gain * np.maximum(dt, 0.0))
 
 
 _NUMBERS = ("memory", "bias", "found")

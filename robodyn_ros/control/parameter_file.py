@@ -167,8 +167,7 @@ class FileParameters:
                 value = float(value)
             values.append(tuple(value) if isinstance(value, list) else value)
         try:
-            made: Settings = _made(kind, values)
-            return made
+            return _made(kind, values)
         except ConfigurationError as cause:
             raise of_parameter(cause, settings, prefix) from cause
 
@@ -250,8 +249,7 @@ def take_joints(robot: Robot, *nodes: dict[str, Any]) -> Robot:
     Raises:
         InputError: a joint does not exist, is named twice, or nodes name different joints; a position is no number.
     """
-    named = [parameters.pop("joints") for parameters in nodes if "joints" in parameters]
-    if not named:
+    if not (named := [parameters.pop("joints") for parameters in nodes if "joints" in parameters]):
         return robot
     for joints in named:
         if not isinstance(joints, (list, tuple)):

@@ -17,17 +17,8 @@ from robodyn_ros.control.core_library import CODES
 from robodyn_ros.control.laws.base import Reference
 from robodyn_ros.control.limits import check_position_limits, overload
 from robodyn_ros.control.loop_settings import LoopSettings
-from robodyn_ros.control.motion.goals import (
-    MODES,
-    OUTCOMES,
-    Mode,
-    Outcome,
-    PreparedTrajectory,
-    Refused,
-    Tolerances,
-    TrajectoryGoal,
-    joint_columns,
-)
+from robodyn_ros.control.motion import goals
+from robodyn_ros.control.motion.goals import PreparedTrajectory, Refused, Tolerances, TrajectoryGoal
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.control.running_core import RunningCore
 from robodyn_ros.errors import InputError, RobodynError
@@ -63,9 +54,9 @@ class ReferenceManager(RunningCore):
         self._followed = 0
 
     @property
-    def mode(self) -> Mode:
+    def mode(self) -> goals.Mode:
         """``waiting`` (for the first state), ``hold``, ``follow`` or ``track``."""
-        return MODES[int(self.memory().references.source)]
+        return goals.MODES[int(self.memory().references.source)]
 
     @property
     def requests(self) -> int:
@@ -129,7 +120,7 @@ class ReferenceManager(RunningCore):
 
         Arguments and errors are those of :meth:`follow`.
         """
-        columns = joint_columns(self.robot, joints)
+        columns = goals.joint_columns(self.robot, joints)
         if trajectory.n != len(columns):
             raise InputError("trajectory", f"has {trajectory.n} joints, not {len(columns)}", trajectory)
         start = None if t_start is None else float(finite_array("t_start", t_start, ()))
@@ -154,8 +145,7 @@ class ReferenceManager(RunningCore):
         """
         allowed, settings = tolerances or self.settings.tolerances, self.settings
         numbers = np.concatenate([allowed.path, allowed.goal, [allowed.speed, allowed.time]])
-        address = prepared.hand_over()
-        if not address:
+        if not (address := prepared.hand_over()):
             again = prepared.trajectory, prepared.start, [self.robot.joint_names[index] for index in prepared.columns]
             address = self.prepare(*again).hand_over()
         self._followed = number = self._followed + 1
@@ -167,13 +157,13 @@ class ReferenceManager(RunningCore):
                 self.core.library.core_trajectory_destroy(ctypes.c_void_p(address))
         return TrajectoryGoal(lambda: self._outcome(number), lambda: _overload(settings, prepared, present))
 
-    def _outcome(self, number: int) -> Outcome | None:
+    def _outcome(self, number: int) -> goals.Outcome | None:
         """How a trajectory ended; None if it has not."""
         references = self.memory().references
         place = number % CODES["OUTCOMES"]
         known = int(references.outcome_ids[place]) == number
         outcome = int(references.outcomes[place]) if known else CODES["CORE_SWITCHED_OFF"]
-        return None if outcome == CODES["CORE_UNDER_WAY"] else OUTCOMES[outcome - 1]
+        return None if outcome == CODES["CORE_UNDER_WAY"] else goals.OUTCOMES[outcome - 1]
 
     @property
     def dropped(self) -> int:
@@ -202,7 +192,7 @@ class ReferenceManager(RunningCore):
             InputError: unknown, repeated or too few names, wrong shapes, something not finite.
             LimitError: its position, velocity or effort is outside the limits.
         """
-        columns, n = joint_columns(self.robot, joints), self.robot.n
+        columns, n = goals.joint_columns(self.robot, joints), self.robot.n
         shape = (len(columns),)
         given = [finite_array(f"reference.{key}", values, shape) for key, values in reference._asdict().items()]
         whole, named = np.zeros((len(given), n)), np.zeros(n, dtype=np.int64)

@@ -215,9 +215,8 @@ class RunningCore(Uncopied):
         law, rest = settings.controller, np.zeros(settings.controller.dynamics.robot.n)
         memory = None if not self._kept else self.memory()
         q = settings.controller.dynamics.robot.home if memory is None else memory.q.copy()
-        if (
-            memory is not None and int(memory.references.source) != CODES["WAITING"]
-        ):  # else the position of the arm is unknown
+        # Before the first state the position of the arm is unknown.
+        if memory is not None and int(memory.references.source) != CODES["WAITING"]:
             needed, now, before = self._needed(settings, q), self.settings, None
             if memory.gravity_known:  # the limits have to bear as much of it as the present ones, or hold the arm
                 carried = now.safety.externally_supported
@@ -225,8 +224,7 @@ class RunningCore(Uncopied):
                 before = present.loads(now.limits)
             check_static_load(law.dynamics, settings.limits, needed, before)
         checked_total(law, law.compute(q, rest, Reference(q, rest, rest, rest)), len(rest))
-        known_rate = memory is not None and memory.count >= 2
-        sampling = sampling_of(memory) if known_rate else StateSampling()
+        sampling = sampling_of(memory) if memory is not None and memory.count >= 2 else StateSampling()
         check_sampling(settings, None if memory is None else self.settings, sampling, q)
 
     def _needed(self, settings: LoopSettings, q: Array) -> StaticLoad:
@@ -242,5 +240,4 @@ def sampling_of(memory: Any) -> StateSampling:
 
 def _adds(settings: LoopSettings) -> list[list[float]]:
     """The compensation that the drives add by themselves, as lists that can be compared."""
-    drives = settings.drives or DriveCompensation.none(settings.controller.dynamics.robot.n)
-    return [term.tolist() for term in drives]
+    return [term.tolist() for term in settings.drives or DriveCompensation.none(settings.controller.dynamics.robot.n)]

@@ -244,12 +244,8 @@ def split(efforts: Efforts, gravity: Array, settings: StepSettings) -> tuple[Eff
     weight = settings.adds_gravity * gravity
     others = settings.adds_coriolis * efforts.coriolis, settings.adds_friction * efforts.friction
     carried = np.where(efforts.gravity != 0.0, weight, 0.0)
-    to_send = efforts._replace(
-        gravity=efforts.gravity - carried,
-        coriolis=efforts.coriolis - others[0],
-        friction=efforts.friction - others[1],
-        total=efforts.total - (carried + others[0] + others[1]),
-    )
+    less = {"gravity": carried, "coriolis": others[0], "friction": others[1], "total": carried + others[0] + others[1]}
+    to_send = efforts._replace(**{name: getattr(efforts, name) - part for name, part in less.items()})
     return to_send, weight + others[0] + others[1]
 
 
@@ -340,8 +336,7 @@ def checked_total(controller: Controller, efforts: Efforts, n: int) -> Array:
     given: Any = getattr(efforts, "total", None)
     if isinstance(given, np.ndarray) and given.shape == (n,) and given.dtype == np.float64 and is_finite(given):
         return given
-    problem = what_is_wrong(efforts, n)
-    if problem:
+    if problem := what_is_wrong(efforts, n):
         raise EffortError(f"{type(controller).__name__}: {problem}")
     return np.asarray(given, dtype=float)
 

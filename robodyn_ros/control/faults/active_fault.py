@@ -53,12 +53,7 @@ class FaultCause(NamedTuple):
         """The problem in words; "" for none."""
         joint = robot.joints[self.joint]
         place, kind = divmod(self.kind, CODES["PROBLEM_KINDS"])
-        return WORDS[kind].format(
-            joint=f"joint {joint.name!r}",
-            position=joint.position_unit,
-            effort=joint.effort_unit,
-            value=self.value,
-            size=abs(self.value),
-            bound=self.bound,
-            allowed=f"{SETTINGS[place]} and the rest explain {self.bound:.3g}",
-        )
+        units = {"position": joint.position_unit, "effort": joint.effort_unit}
+        numbers = {"value": self.value, "size": abs(self.value), "bound": self.bound}
+        allowed = f"{SETTINGS[place]} and the rest explain {self.bound:.3g}"
+        return WORDS[kind].format(joint=f"joint {joint.name!r}", allowed=allowed, **units, **numbers)

@@ -76,11 +76,8 @@ def judged(settings: LoopSettings, sampling: StateSampling, q: Array) -> Judgeme
     ratio = stable_ratio(period, delay, own, REACTION_MARGIN)
     reach = SPREAD * (period + delay)
     settled = is_steady(gains, RETURN_MARGIN * reach) and is_steady(own, RETURN_MARGIN * reach)
-    return Judgement(
-        carried,
-        Feedback(ratio**2 * feedback.stiffness, ratio * feedback.damping),
-        reach - settings.safety.command_delay if settled else 0.0,
-    )
+    lowered = Feedback(ratio**2 * feedback.stiffness, ratio * feedback.damping)
+    return Judgement(carried, lowered, reach - settings.safety.command_delay if settled else 0.0)
 
 
 def check_sampling(settings: LoopSettings, now: LoopSettings | None, sampling: StateSampling, q: Array) -> None:

@@ -196,14 +196,8 @@ def _reaction_class(kind: str) -> type[FaultReaction]:
     reaction = choice(fault.reaction, f"reaction to {fault.description}", lambda: fault.reactions)
     duration = setting(fault.max_duration, f"longest time of the reaction, {end}", "s", 0.0, 3600.0)
     members = [("reaction", str, reaction), ("max_duration", float, duration)]
-    found: type[FaultReaction] = make_dataclass(
-        f"{kind.title()}Reaction",
-        members,
-        bases=(FaultReaction,),
-        namespace={"kind": kind, "__module__": __name__},
-        frozen=True,
-    )
-    return found
+    own = {"kind": kind, "__module__": __name__}
+    return make_dataclass(f"{kind.title()}Reaction", members, bases=(FaultReaction,), namespace=own, frozen=True)
 
 
 REACTIONS = {kind: _reaction_class(kind) for kind in FAULTS}  #: Kind of fault → the settings of its reaction.

@@ -133,19 +133,11 @@ class PreparedTrajectory:
         arrays = [None if row is None else np.ascontiguousarray(row, dtype=np.float64) for row in rows]
         joints = np.array(columns, dtype=np.int64)
         refusal = core.structs.make("CoreRefusal")
-        self._address = (
-            core.library.core_trajectory_create(
-                ctypes.c_void_p(settings),
-                ctypes.c_int64(len(trajectory.times)),
-                ctypes.c_int64(len(columns)),
-                ctypes.c_void_p(joints.ctypes.data),
-                *(ctypes.c_void_p(0 if array is None else array.ctypes.data) for array in arrays),
-                ctypes.c_double(np.nan if start is None else start),
-                ctypes.c_double(now),
-                ctypes.c_void_p(refusal.address),
-            )
-            or 0
-        )
+        given = ctypes.c_void_p(settings), ctypes.c_int64(len(trajectory.times)), ctypes.c_int64(len(columns))
+        places = (ctypes.c_void_p(0 if array is None else array.ctypes.data) for array in (joints, *arrays))
+        times = ctypes.c_double(np.nan if start is None else start), ctypes.c_double(now)
+        create = core.library.core_trajectory_create
+        self._address = create(*given, *places, *times, ctypes.c_void_p(refusal.address)) or 0
         if not self._address:
             fields = refusal.fields
             raise Refused(int(fields.why), int(fields.joint), float(fields.value), float(fields.limit))
@@ -274,8 +266,7 @@ class ActionGoal:
     @property
     def result(self) -> GoalResult | None:
         """The result of the goal; None while it is active."""
-        outcome = self._goal.outcome
-        if outcome is None:
+        if (outcome := self._goal.outcome) is None:
             return None
         if self._canceled and outcome == "held":
             return GoalResult("canceled", 0, "canceled; the arm is held")

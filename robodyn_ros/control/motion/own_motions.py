@@ -21,7 +21,7 @@ import numpy as np
 
 from robodyn_ros.control.limits import Limits
 from robodyn_ros.control.motion.point_to_point import braking, durations, point_to_point, rest_to_rest
-from robodyn_ros.control.motion.trajectory import Sample, Trajectory
+from robodyn_ros.control.motion.trajectory import FIELDS, Sample, Trajectory
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.parameters import Parameters
 from robodyn_ros.dynamics.rnea import RNEA
@@ -108,11 +108,7 @@ class ToolMotion:
 def _joined(first: Trajectory, second: Trajectory) -> Trajectory:
     """Both motions as one; the second begins at rest where the first ends at rest."""
     times = np.concatenate((first.times, first.duration + second.times[1:]))
-    rows = (
-        np.concatenate((getattr(first, name), getattr(second, name)[1:]))
-        for name in ("positions", "velocities", "accelerations")
-    )
-    return Trajectory(times, *rows)
+    return Trajectory(times, *(np.concatenate((getattr(first, row), getattr(second, row)[1:])) for row in FIELDS))
 
 
 WAYPOINTS = 8  #: Number of waypoints before the return to the held position.

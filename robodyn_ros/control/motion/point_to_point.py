@@ -98,9 +98,8 @@ def point_to_point(
     duration = shortest
     while not fits(duration):
         if duration > LONGEST:
-            raise InputError(
-                "effort_limit", _why_never(dynamics, first, last, duration, effort, limit_ratio), effort_limit
-            )
+            why = _why_never(dynamics, first, last, duration, effort, limit_ratio)
+            raise InputError("effort_limit", why, effort_limit)
         duration *= 2.0
     low, high = max(shortest, duration / 2.0), duration
     while high - low > PRECISION * high:
@@ -146,15 +145,13 @@ def durations(
     needed = _shortest(distance, velocity, acceleration, _limit("jerk_limit", jerk_limit, shape[1]))
     if ((distance > 0.0) & (needed == 0.0)).any():
         raise InputError("velocity_limit", "a joint that moves has neither this limit nor one on acceleration")
-    longest: Array = needed.max(axis=1)
-    return longest
+    return needed.max(axis=1)
 
 
 def _shortest(distance: Array, velocity: Array, acceleration: Array, jerk: Array) -> Array:
     """Shortest times of quintics over distances, (..., n) in [s]."""
     slow = np.maximum(PEAK_VELOCITY * distance / velocity, np.sqrt(PEAK_ACCELERATION * distance / acceleration))
-    found: Array = np.maximum(slow, np.cbrt(PEAK_JERK * distance / jerk))
-    return found
+    return np.maximum(slow, np.cbrt(PEAK_JERK * distance / jerk))
 
 
 def braking(dynamics: Dynamics, motion: Sample, velocity_limit: Array, effort_limit: Array) -> Trajectory:
@@ -248,26 +245,15 @@ def _lag(dynamics: Dynamics, motion: Sample, duration: float, period: float) -> 
     h = duration / (SAMPLES - 1)
     late = np.gradient(efforts, h, axis=0) * period / 2.0
     masses = dynamics.mass_matrix(motion.q)
-    error: Array = np.zeros(len(viscous))
-    rate: Array = np.zeros(len(viscous))
-    greatest = 0.0
-    for mass, missed in zip(masses, late, strict=True):
-        error, rate = _error_after(h, error, rate, missed, mass, viscous, omega)
-        greatest = max(greatest, float(np.abs(error).max()))
-    h, nothing = 1.0 / (TAIL * omega), np.zeros_like(error)
-    for _ in range(TAIL):
-        error, rate = _error_after(h, error, rate, nothing, masses[-1], viscous, omega)
+    error, rate, greatest = np.zeros(len(viscous)), np.zeros(len(viscous)), 0.0
+    steps = [(h, mass, missed) for mass, missed in zip(masses, late, strict=True)]
+    steps += [(1.0 / (TAIL * omega), masses[-1], np.zeros(len(viscous)))] * TAIL
+    for h, mass, missed in steps:  # of M (ë + 2ω ė + ω² e) + D ė = missed effort
+        after = (1.0 + omega * h) ** 2 * mass + np.diag(h * viscous)
+        rate = np.linalg.solve(after, mass @ (rate - h * omega**2 * error) + h * missed)
+        error = error + h * rate
         greatest = max(greatest, float(np.abs(error).max()))
     return greatest
-
-
-def _error_after(
-    h: float, error: Array, rate: Array, missed: Array, mass: Array, viscous: Array, omega: float
-) -> tuple[Array, Array]:
-    """Error and its rate after a step h of M (ë + 2ω ė + ω² e) + D ė = missed effort."""
-    after = (1.0 + omega * h) ** 2 * mass + np.diag(h * viscous)
-    rate = np.linalg.solve(after, mass @ (rate - h * omega**2 * error) + h * missed).astype(np.float64, copy=False)
-    return error + h * rate, rate
 
 
 def _limit(name: str, value: ArrayLike, n: int) -> Array:

@@ -62,13 +62,20 @@ class StreamedTool:
     program: Program  # of its pose and its Jacobian
 
     @classmethod
+    @lru_cache(maxsize=16)
     def of(cls, robot: Robot, link: str = "") -> StreamedTool:
-        """The streamed link of an arm; computed once for each.
+        """The streamed link of an arm, the tip unless given; computed once for each.
 
         Raises:
             InputError: no such link, or no joint moves it.
         """
-        return _found(robot, link or tip(robot))
+        kinematics, link = Kinematics(robot), link or tip(robot)
+        if robot.link(link).body < 0:
+            raise InputError("link", f"no joint moves {link!r}", link)
+        jacobians = np.array([kinematics.jacobian(link, q) for q in random_positions(robot, POSES)])
+        axes = arm_directions(jacobians, "", link) * np.array([1.0, 1.0, 1.0, LENGTH, LENGTH, LENGTH])
+        usual = np.linalg.svd(axes @ jacobians, compute_uv=False)[:, -1]
+        return cls(link, axes, NEAR * float(np.median(usual)), kinematics.program(link))
 
     def values(self, settings: StreamSettings) -> dict[str, Any]:
         """Members of the struct ``Settings`` of the core → their values."""
@@ -82,17 +89,6 @@ class StreamedTool:
             "stream_speed": settings.speed,
             "stream_acceleration": settings.acceleration,
         }
-
-
-@lru_cache(maxsize=16)
-def _found(robot: Robot, link: str) -> StreamedTool:
-    kinematics = Kinematics(robot)
-    if robot.link(link).body < 0:
-        raise InputError("link", f"no joint moves {link!r}", link)
-    jacobians = np.array([kinematics.jacobian(link, q) for q in random_positions(robot, POSES)])
-    axes = arm_directions(jacobians, "", link) * np.array([1.0, 1.0, 1.0, LENGTH, LENGTH, LENGTH])
-    usual = np.linalg.svd(axes @ jacobians, compute_uv=False)[:, -1]
-    return StreamedTool(link, axes, NEAR * float(np.median(usual)), kinematics.program(link))
 
 
 class StreamVelocity:

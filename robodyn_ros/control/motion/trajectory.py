@@ -104,8 +104,7 @@ class Trajectory:
         self.efforts = rows("efforts", efforts)
         if self.efforts is not None and is_any(np.abs(self.efforts) > GREATEST_EFFORT):
             raise InputError("efforts", f"must be at most {GREATEST_EFFORT:g} in magnitude", efforts)
-        later = np.flatnonzero(~(self.times[1:] > self.times[:-1]))
-        if later.size:
+        if (later := np.flatnonzero(~(self.times[1:] > self.times[:-1]))).size:
             k = int(later[0])
             text = f"must rise strictly, but {self.times[k + 1]} s follows {self.times[k]} s"
             raise InputError("times", text, times)
@@ -134,8 +133,7 @@ class Trajectory:
             return found
 
         still = np.zeros(len(q))
-        given = (self.velocities, self.accelerations)
-        more = (None if values is None else among(values, still) for values in given)
+        more = (None if values is None else among(values, still) for values in (self.velocities, self.accelerations))
         return Trajectory(self.times, among(self.positions, q), *more)
 
     @property
@@ -337,11 +335,8 @@ class RunRecord:
         """
         try:
             with np.load(path, allow_pickle=False) as file:
-                values: dict[str, Any] = dict(file)
-            values["joints"] = tuple(values["joints"].tolist())
-            values["faults"] = tuple(values["faults"].tolist())
-            for name in ("start", "commands_sent", "commands_taken", "command_gap", "lockstep"):
-                values[name] = values[name].item()
-            return cls(**values)
+                values: dict[str, Any] = {name: row if row.ndim else row.item() for name, row in file.items()}
+            names = {name: tuple(values[name].tolist()) for name in ("joints", "faults")}
+            return cls(**values | names)
         except (OSError, EOFError, ValueError, KeyError, TypeError) as cause:
             raise InputError("path", f"{os.fspath(path)} is not the record of a run: {cause}", path) from cause
