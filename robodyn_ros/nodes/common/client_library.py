@@ -71,15 +71,16 @@ def wait_until_delivered(publisher: Any) -> None:
         publisher.wait_for_all_acked(Duration(seconds=DELIVERY))
 
 
-def steady_timer(node: Node, period: float, call: Callable[[], object]) -> Timer:
+def steady_timer(node: Node, period: float, call: Callable[[], object], *, autostart: bool = True) -> Timer:
     """Call a function periodically by the steady clock, even if the node uses another one.
 
     Args:
         node: its executor calls the function.
         period: time between two calls [s].
         call: called without arguments.
+        autostart: False for a timer that rests until it is reset.
     """
-    return node.create_timer(period, call, clock=Clock(clock_type=ClockType.STEADY_TIME))
+    return node.create_timer(period, call, clock=Clock(clock_type=ClockType.STEADY_TIME), autostart=autostart)
 
 
 def set_period(timer: Timer, period: float) -> None:

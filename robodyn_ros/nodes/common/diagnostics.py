@@ -25,7 +25,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
 from robodyn_ros.control.parameter_file import refuse_replaced
-from robodyn_ros.errors import InputError, NotReadyError
+from robodyn_ros.errors import InputError, NotReadyError, RobodynError
 from robodyn_ros.nodes.common.client_library import RELIABLE, steady_timer
 from robodyn_ros.nodes.common.messages import decode
 from robodyn_ros.nodes.common.parameters import NodeParameters
@@ -91,6 +91,14 @@ class Faults:
         if self._is_due(kind, NUMBER.sub("#", text)) and not (once and text in self._told):
             self._told |= {text} if once else set()
             self._warn(f"{kind}: {text} (seen {self.counts[kind]} times)")
+
+    @contextmanager
+    def counting(self, kind: str) -> Iterator[None]:
+        """Context that ends with an error of the library, which is counted as a fault."""
+        try:
+            yield
+        except RobodynError as problem:
+            self.count(kind, problem)
 
     def unforeseen(self, problem: BaseException) -> None:
         """Count an unhandled exception, and log its traceback unless one was logged a moment ago; the message of a

@@ -98,10 +98,8 @@ class ClosedLoop:
         self.realtime = "off"
         self._scheduling: Scheduling | None = None
         self._reset()
-        self._timers = [
-            steady_timer(node, WATCH_PERIOD, self._watch),
-            steady_timer(node, PUBLISHER_PERIOD, self._scan_publishers),
-        ]
+        self._timer = steady_timer(node, WATCH_PERIOD, self._watch)
+        steady_timer(node, PUBLISHER_PERIOD, self._scan_publishers)
 
     @property
     def law(self) -> Controller:
@@ -226,7 +224,7 @@ class ClosedLoop:
             due = WATCH_PERIOD if periods.is_looked_at else REST_PERIOD
         else:
             due = self.control.watch_due(WATCH_PERIOD)
-        set_period(self._timers[0], due)
+        set_period(self._timer, due)
         self._in_parts |= periods.states.partial
         if periods.states.mixed and self._qos is NEWEST:  # the next message does not replace the one before
             self._qos = PARTS

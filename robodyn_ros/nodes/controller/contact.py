@@ -111,11 +111,9 @@ class ContactTopics:
         """Listen to the loop while a topic has subscribers."""
         publishers = [self._wrenches, self._efforts] if self._source == "commanded" else []
         publishers += [self._energies] if self._settings.observe == "tool" else []
-        wanted = any(publisher.get_subscription_count() for publisher in publishers)
-        if wanted and not self._listens:
-            self._closed.listeners.append(self._on_command)
-        elif self._listens and not wanted:
-            self._closed.listeners.remove(self._on_command)
+        wanted, listeners = any(publisher.get_subscription_count() for publisher in publishers), self._closed.listeners
+        if wanted != self._listens:
+            (listeners.append if wanted else listeners.remove)(self._on_command)
         self._listens = wanted
 
     def _on_command(self, stamp: Time, command: Command) -> None:
@@ -128,8 +126,7 @@ class ContactTopics:
 
     def _on_state(self, data: bytes) -> None:
         """Update the observer by the efforts that the drives have measured."""
-        observer = self._present_observer()
-        if observer is None:
+        if (observer := self._present_observer()) is None:
             return
         try:
             measured = self._measured(data)
@@ -191,25 +188,20 @@ class ContactTopics:
         latest, is_observed = self._closed.latest, self._loop.settings.contact is not None
         if self._source != "sensor" or latest is None or latest[1].state is None or not is_observed:
             return
-        try:
+        with self._closed.faults.counting("force-torque refused"):
             message = decode(data, WrenchStamped)
             force, torque = message.wrench.force, message.wrench.torque
             q = latest[1].state[0]
             frame = self._kinematics.pose(message.header.frame_id, q)
             measured = (force.x, force.y, force.z, torque.x, torque.y, torque.z)
-            gravity = np.asarray(self._loop.dynamics.parameters.gravity)
-            own = self._sensor.external(measured, frame[:3, :3], gravity)
-        except RobodynError as problem:
-            self._closed.faults.count("force-torque refused", problem)
-            return
-        self._sensed, self._silent = True, 0
-        link = self._kinematics.pose(self._link, q)
-        at_link = link.copy()
-        at_link[:3, :3] = np.eye(3)  # the link's origin with the root link's axes
-        wrench = wrench_at(np.linalg.inv(at_link) @ frame, own)
-        efforts = self._kinematics.jacobian(self._link, q).T @ wrench
-        self._loop.judge_contact(np.zeros(self._robot.n), wrench)
-        self._publish(message.header.stamp, q, efforts, wrench)
+            own = self._sensor.external(measured, frame[:3, :3], np.asarray(self._loop.dynamics.parameters.gravity))
+            self._sensed, self._silent = True, 0
+            at_link = self._kinematics.pose(self._link, q).copy()
+            at_link[:3, :3] = np.eye(3)  # the link's origin with the root link's axes
+            wrench = wrench_at(np.linalg.inv(at_link) @ frame, own)
+            efforts = self._kinematics.jacobian(self._link, q).T @ wrench
+            self._loop.judge_contact(np.zeros(self._robot.n), wrench)
+            self._publish(message.header.stamp, q, efforts, wrench)
 
     def _publish(self, stamp: Time, q: Array, efforts: Array, wrench: Array) -> None:
         """Publish efforts (n,), and a wrench (6,) about the link's origin in the root link's axes."""

@@ -55,10 +55,9 @@ class Estimates:
         except RobodynError as problem:
             raise ConfigurationError(f"{FILE}: {problem}") from problem
         self._publisher = node.create_publisher(DiagnosticArray, "~/estimates", LATCHED)
-        self._timer = steady_timer(node, PERIOD, self._publish)
+        steady_timer(node, PERIOD, self._publish)
         self._saved: Future | None = None  # of the service call that waits
-        self._poll = steady_timer(node, POLL_PERIOD, self._answer_if_saved)
-        self._poll.cancel()  # it runs while a service call waits
+        self._poll = steady_timer(node, POLL_PERIOD, self._answer_if_saved, autostart=False)  # it runs meanwhile
 
     def save_if_named(self) -> None:
         """Save the learnt values, if the parameter names a file; this may take ``DISK_LIMIT``."""
@@ -142,13 +141,11 @@ class Estimates:
 
     def _publish(self) -> None:
         """Publish the estimates if they have changed."""
-        try:
+        with self._loop.faults.counting("estimates refused"):
             if type(self._loop.law) is not self._restored and self._reading is None:
                 self._restored = type(self._loop.law)
                 self._reading = self._begin_to_read()
             self._restore()
-        except RobodynError as problem:
-            self._loop.faults.count("estimates refused", problem)
         law = self._loop.law
         found = checked_result(law, "estimates")
         if found == self._published:

@@ -59,8 +59,7 @@ class FollowJointTrajectory:
             goal_callback=node.guarded(self._on_goal, lambda *_: GoalResponse.REJECT),
             cancel_callback=node.guarded(self._on_cancel, lambda *_: CancelResponse.REJECT),
         )
-        self._timer = steady_timer(node, PERIOD, self._update)
-        self._timer.cancel()  # it runs while there are goals
+        self._timer = steady_timer(node, PERIOD, self._update, autostart=False)  # it runs while there are goals
 
     def destroy(self) -> None:
         """Withdraw the action: a node with an action stays in the graph when it is destroyed."""
@@ -76,11 +75,10 @@ class FollowJointTrajectory:
             path, end = ([(item.name, item.position) for item in items] for items in ends)
             usual, time = loop.control.settings.tolerances, seconds(goal.goal_time_tolerance)
             tolerances = goal_tolerances(usual, loop.robot.joint_names, path, end, time)
-            accepted = loop.references.follow_message(goal.trajectory, tolerances)
+            self._accepted.append(ActionGoal(loop.references.follow_message(goal.trajectory, tolerances)))
         except RobodynError as problem:
             self._node.faults.count("trajectory refused", problem)
             return GoalResponse.REJECT
-        self._accepted.append(ActionGoal(accepted))
         return GoalResponse.ACCEPT
 
     def _on_cancel(self, handle: Any) -> CancelResponse:
@@ -106,8 +104,7 @@ class FollowJointTrajectory:
         """Publish feedback on active goals, and give the result of those that have ended."""
         for entry in list(self._goals):
             handle, goal, ended = entry
-            result = goal.result
-            if result is None:
+            if (result := goal.result) is None:
                 self._give_feedback(handle)
             else:
                 self._goals.remove(entry)

@@ -14,41 +14,25 @@ seconds to make: it is made beside the loop, after a dry run in a process of its
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from robodyn_ros import create_dynamics
+from robodyn_ros.control import loop_settings
 from robodyn_ros.control.contact import FIXED
 from robodyn_ros.control.core_settings import start_model
 from robodyn_ros.control.drives import MitSettings
 from robodyn_ros.control.faults.dry_run import check_model, dry_run
 from robodyn_ros.control.loop import ControlLoop
-from robodyn_ros.control.loop_settings import (
-    ARM_SETTINGS,
-    JOINT_SETTINGS,
-    PAYLOAD,
-    LoopSettings,
-    law_settings,
-    limit_specs,
-    make_loop_settings,
-    model_parameters,
-    with_streams,
-)
+from robodyn_ros.control.loop_settings import LoopSettings, make_loop_settings, model_parameters, with_streams
 from robodyn_ros.control.motion.own_motions import PayloadSettings, ToolSettings
 from robodyn_ros.control.motion.streams import StreamSettings
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.errors import NotReadyError, RobodynError
-from robodyn_ros.nodes.common.arm_parameters import (
-    DESCRIPTION,
-    declare_description,
-    declare_joints,
-    declare_locked,
-    declare_model,
-    declare_transmissions,
-)
+from robodyn_ros.nodes.common import arm_parameters
 from robodyn_ros.nodes.common.client_library import steady_timer
 from robodyn_ros.nodes.common.diagnostics import DiagnosticsSettings, Faults
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, declare_spec
@@ -59,15 +43,7 @@ from robodyn_ros.plugins import available, find, raised
 from robodyn_ros.robot import Robot
 from robodyn_ros.settings import TOOL, CheckedSettings, choice
 
-FIXED_WHILE_CONFIGURED = (
-    DESCRIPTION,
-    "accept",
-    "joints",
-    "tool",
-    *(item.name for item in fields(MitSettings)),
-    *FIXED,
-    "realtime",
-)
+FIXED_WHILE_CONFIGURED = (arm_parameters.DESCRIPTION, "accept", "joints", "tool", "mit_limits", *FIXED, "realtime")
 """Parameters that are read by the next configure; changing them while configured is refused."""
 
 REALTIME = ("auto", "on", "off")
@@ -102,19 +78,20 @@ def declare_node_parameters(node: Node) -> None:
     Raises:
         ParameterException: a value given has the wrong type or is out of range.
     """
-    declare_description(node)
-    declare_model(node)
+    arm_parameters.declare_description(node)
+    arm_parameters.declare_model(node)
     choices = f"one of {', '.join(available('controllers'))}"
     declare(node, "controller", "computed_torque", "controller plugin", constraints=choices)
     declare(node, "autostart", True, "configure and activate as soon as there is a description", read_only=True)
-    for spec in PAYLOAD:
+    for spec in loop_settings.PAYLOAD:
         declare_spec(node, spec)
     declare_settings(node, PayloadSettings, "payload_estimation.")
     declare(node, "estimates_file", "", "path of the YAML file for the learnt values of the law; none if empty")
     declare_spec(node, TOOL)
-    for settings, prefix in (*ARM_SETTINGS, (MitSettings, ""), (ToolSettings, ""), (StreamSettings, "stream.")):
+    others = (MitSettings, ""), (ToolSettings, ""), (StreamSettings, "stream.")
+    for settings, prefix in (*loop_settings.ARM_SETTINGS, *others):
         declare_settings(node, settings, prefix)
-    for prefix, settings in law_settings().items():
+    for prefix, settings in loop_settings.law_settings().items():
         declare_settings(node, settings, prefix)
     declare_settings(node, RealtimeSettings)
     declare_settings(node, DiagnosticsSettings, read_only=True)
@@ -123,8 +100,8 @@ def declare_node_parameters(node: Node) -> None:
 
 def declare_choice_of_joints(node: Node, whole: Robot) -> None:
     """Declare which joints of a robot are controlled, and where the others are locked."""
-    declare_joints(node, whole, "~/commands")
-    declare_locked(node, whole, "its last known position, or else the middle of its range")
+    arm_parameters.declare_joints(node, whole, "~/commands")
+    arm_parameters.declare_locked(node, whole, "its last known position, or else the middle of its range")
 
 
 def declare_joint_parameters(node: Node, robot: Robot) -> None:
@@ -133,13 +110,13 @@ def declare_joint_parameters(node: Node, robot: Robot) -> None:
     Raises:
         ParameterException: a value given has the wrong type or is out of range.
     """
-    declare_transmissions(node, robot)
+    arm_parameters.declare_transmissions(node, robot)
     for joint in robot.joints:
-        for settings, prefix, of in JOINT_SETTINGS:
+        for settings, prefix, of in loop_settings.JOINT_SETTINGS:
             declare_settings(node, settings, f"{prefix}{joint.name}.", f"{of} joint {joint.name}")
-        effort, *_ = limit_specs(joint)
+        effort, *_ = loop_settings.limit_specs(joint)
         declare_spec(node, effort)
-        for spec in limit_specs(joint, NodeParameters(node).get(effort.name, 0.0))[1:]:
+        for spec in loop_settings.limit_specs(joint, NodeParameters(node).get(effort.name, 0.0))[1:]:
             declare_spec(node, spec)
 
 
@@ -169,8 +146,7 @@ class Switching:
         self.running: tuple[str, str] = (parameters["dynamics"], parameters["controller"])
         self._node, self._loop, self._faults = node, loop, faults
         self._task: BackgroundTask[tuple[tuple[str, str], Dynamics]] | None = None
-        self._timer = steady_timer(node, POLL_PERIOD, self._swap_if_ready)
-        self._timer.cancel()  # it runs while a task does
+        self._timer = steady_timer(node, POLL_PERIOD, self._swap_if_ready, autostart=False)  # it runs while a task does
 
     def check(self, parameters: NodeParameters) -> Callable[[], None]:
         """Check a change of parameters; nothing has changed yet.

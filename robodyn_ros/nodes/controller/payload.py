@@ -62,8 +62,7 @@ class PayloadEstimation:
         self._task: BackgroundTask[PayloadEstimate] | None = None
         self._rows: list[Row] = []
         self._publisher = node.create_publisher(InertiaStamped, "~/payload", LATCHED)
-        self._timer = steady_timer(node, POLL_PERIOD, self._poll)
-        self._timer.cancel()  # it runs while a service call waits
+        self._timer = steady_timer(node, POLL_PERIOD, self._poll, autostart=False)  # it runs while a service call waits
 
     def end(self) -> None:
         """Answer the service call that waits."""
@@ -114,8 +113,7 @@ class PayloadEstimation:
         command = self._loop.latest[1]
         if not self._loop.law.follows or command.reference is None or command.state is None:
             raise NotReadyError("the control law does not hold the arm: use one that follows a reference")
-        speed = np.abs(command.state[1]).max()
-        if speed > REST_SPEED:
+        if (speed := np.abs(command.state[1]).max()) > REST_SPEED:
             raise NotReadyError(f"the arm is not at rest, but moves at up to {speed:.3g}")
         return command
 
@@ -191,11 +189,8 @@ class PayloadEstimation:
 def to_parameters(found: PayloadEstimate) -> list[Parameter]:
     """The controller's parameters ``payload.*`` for an estimate."""
     payload, inertia = found.payload, np.asarray(found.payload.inertia)
-    values = {
-        "mass": float(payload.mass),
-        "com": _com(found),
-        "inertia": [float(inertia[place]) for place in MOMENTS.values()],
-    }
+    moments = [float(inertia[place]) for place in MOMENTS.values()]
+    values = {"mass": float(payload.mass), "com": _com(found), "inertia": moments}
     return [Parameter(f"payload.{name}", value=value) for name, value in values.items()]
 
 
@@ -222,5 +217,4 @@ def to_text(found: PayloadEstimate, adopted: bool) -> str:
 
 def _com(found: PayloadEstimate) -> list[float]:
     """Centre of mass in the link's frame [m]; 0 along an axis where it is not identifiable from the motion."""
-    com: list[float] = np.where(found.identified[1:4], found.payload.com, 0.0).tolist()
-    return com
+    return np.where(found.identified[1:4], found.payload.com, 0.0).tolist()

@@ -33,7 +33,7 @@ from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import InputError, NotReadyError, RobodynError
 from robodyn_ros.nodes.common.client_library import NEWEST, RELIABLE
 from robodyn_ros.nodes.common.diagnostics import PAUSE, Faults
-from robodyn_ros.nodes.common.messages import NANO, decode, to_reference, to_trajectory
+from robodyn_ros.nodes.common.messages import NANO, decode, seconds, to_reference, to_trajectory
 from robodyn_ros.nodes.common.threads import LargeMessages
 from robodyn_ros.nodes.controller.cdr import NoPointsError, check_size, read_trajectory_message
 from robodyn_ros.robot.pose import Array
@@ -112,14 +112,12 @@ class ReferenceInput:
         Raises:
             NotReadyError: they are not; the message has the reason.
         """
-        why = self._closed()
-        if why:
+        if why := self._closed():
             raise NotReadyError(f"the controller is {why}")
 
     def _moved(self, names: Sequence[str], trajectory: Trajectory) -> tuple[Trajectory, list[str]]:
         """A trajectory without its locked joints, and the names of the others; locked joints are logged."""
-        columns = self._columns(names)
-        if not columns:
+        if not (columns := self._columns(names)):
             raise InputError("joint_names", f"names no joint that is controlled: {', '.join(names)}", names)
         if len(columns) < len(names):
             trajectory = trajectory.of_joints(columns)
@@ -127,8 +125,7 @@ class ReferenceInput:
 
     def _columns(self, names: Sequence[str]) -> list[int]:
         """Indices of the joints that are not locked; locked joints are logged."""
-        locked = [name for name in names if name in self._locked]
-        if locked:
+        if locked := [name for name in names if name in self._locked]:
             text = f"the reference names locked joints, which it does not move: {', '.join(locked)}"
             self._node.get_logger().warning(text, throttle_duration_sec=PAUSE)
         return [index for index, name in enumerate(names) if name not in self._locked]
@@ -157,15 +154,13 @@ class ReferenceInput:
 
     def _answer(self, follow: Callable[[], None]) -> None:
         """Follow a trajectory, or refuse it."""
-        try:
+        with self._faults.counting("trajectory refused"):
             self.check_open()
             try:
                 follow()
             except NoPointsError:
                 self._loop.hold(self._clock.now().nanoseconds / NANO)
             self._requests = self._loop.requests
-        except RobodynError as problem:
-            self._faults.count("trajectory refused", problem)
 
     def _prepare(self, data: bytes | memoryview) -> PreparedTrajectory:
         """Read a trajectory, and check it as far as possible before its start; may run in the thread.
@@ -188,29 +183,22 @@ class ReferenceInput:
         return goal
 
     def _on_speed(self, message: Float64) -> None:
-        try:
+        with self._faults.counting("speed scaling refused"):
             self._loop.scale_speed(message.data)
-        except RobodynError as problem:
-            self._faults.count("speed scaling refused", problem)
 
     def _on_reference(self, data: bytes) -> None:
-        try:
+        with self._faults.counting("reference refused"):
             self.check_open()
             message = decode(data, JointState)
             columns, reference = self._columns(message.name), to_reference(message)
             part = Reference(*(values[columns] for values in reference))
             names = [message.name[index] for index in columns]
             now = self._clock.now().nanoseconds / NANO
-            is_estimated = not len(message.velocity)
-            if is_estimated:
-                stamp = message.header.stamp
-                sent = stamp.sec + stamp.nanosec / NANO or now
-                part = part._replace(qd=self._estimated(sent, names, part.q))
+            if is_estimated := not len(message.velocity):
+                part = part._replace(qd=self._estimated(seconds(message.header.stamp) or now, names, part.q))
             self._loop.track(part, now, names)
             self._positions_came = now if is_estimated else None
             self.latest = perf_counter()
-        except RobodynError as problem:
-            self._faults.count("reference refused", problem)
 
     def _estimated(self, t: float, names: list[str], q: Array) -> Array:
         """The velocities (m,) of the joints that a message names, at the time t [s] of its stamp."""

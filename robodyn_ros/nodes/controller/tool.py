@@ -141,14 +141,12 @@ class StreamInput:
             node.create_subscription(kind, f"~/target_{what}", partial(self._take, what, kind), NEWEST, raw=True)
         node.create_subscription(Float64MultiArray, "~/target_stiffness", self._on_stiffness, NEWEST, raw=True)
         self._publisher = node.create_publisher(String, "~/stream_state", LATCHED)
-        self._timer = steady_timer(node, WATCH_PERIOD, self._watch)
-        self._timer.cancel()  # it runs while there is a stream
-        self._stiffness_timer = steady_timer(node, STIFFNESS_PERIOD, self._set_stiffness)
-        self._stiffness_timer.cancel()
+        self._timer = steady_timer(node, WATCH_PERIOD, self._watch, autostart=False)  # it runs while there is a stream
+        self._stiffness_timer = steady_timer(node, STIFFNESS_PERIOD, self._set_stiffness, autostart=False)
 
     def _take(self, what: ToolTarget, kind: type[Any], data: bytes) -> None:
         """Pass the numbers of a message, and the stamp of a pose if it counts, to the loop, or count its refusal."""
-        try:
+        with self._closed.faults.counting("stream refused"):
             self._closed.references.check_open()
             message = decode(data, kind)
             frame, content, stamp = self._frames.pose(message.header.frame_id), getattr(message, what), None
@@ -161,8 +159,6 @@ class StreamInput:
             self._loop.move_tool(what, numbers, self._now(), stamp)
             if self._timer.is_canceled():
                 self._timer.reset()
-        except RobodynError as problem:
-            self._closed.faults.count("stream refused", problem)
 
     def _watch(self) -> None:
         """Publish the state of the stream, if it has changed."""
@@ -183,17 +179,14 @@ class StreamInput:
         return float(self._clock.now().nanoseconds) / NANO
 
     def _on_stiffness(self, data: bytes) -> None:
-        try:
+        with self._closed.faults.counting("stream refused"):
             message = decode(data, Float64MultiArray)
             if len(message.data) != 6 or not all(np.isfinite(message.data)):
                 raise InputError("stiffness", "must be 6 finite numbers: x, y, z, rx, ry, rz", list(message.data))
-        except RobodynError as problem:
-            self._closed.faults.count("stream refused", problem)
-            return
-        self._stiffness = list(message.data)
-        if self._stiffness_timer.is_canceled():
-            self._set_stiffness()
-            self._stiffness_timer.reset()
+            self._stiffness = list(message.data)
+            if self._stiffness_timer.is_canceled():
+                self._set_stiffness()
+                self._stiffness_timer.reset()
 
     def _set_stiffness(self) -> None:
         """Set the newest stiffness, if there is one."""
@@ -201,7 +194,7 @@ class StreamInput:
         if given is None:
             self._stiffness_timer.cancel()
             return
-        answer = self._node.set_parameters_atomically([Parameter(STIFFNESS, value=list(given))])
+        answer = self._node.set_parameters_atomically([Parameter(STIFFNESS, value=given)])
         if not answer.successful:
             self._closed.faults.count("stream refused", answer.reason)
 
@@ -232,8 +225,8 @@ class TargetInput:
         self._goal: TrajectoryGoal | None = None
         self._refusal = ""
         node.create_subscription(PoseStamped, "~/goal_pose", self._on_goal, RELIABLE, raw=True)
-        self._timer = steady_timer(node, POLL_PERIOD, self._follow_if_ready)
-        self._timer.cancel()  # it runs while a motion is planned
+        # It runs while a motion is planned.
+        self._timer = steady_timer(node, POLL_PERIOD, self._follow_if_ready, autostart=False)
 
     @property
     def state(self) -> str:
@@ -262,13 +255,10 @@ class TargetInput:
         try:
             self._loop.references.check_open()
             start, reference = self._loop.control.expected(lead)
-            goal = PoseGoal(
-                self._frames.pose(message.header.frame_id) @ to_matrix(message.pose),
-                Sample(reference.q, reference.qd, reference.qdd),
-                self._loop.control.settings.limits,
-                self._loop.control.dynamics.parameters,
-                NodeParameters(self._node).settings(ToolSettings),
-            )
+            pose = self._frames.pose(message.header.frame_id) @ to_matrix(message.pose)
+            limits, model = self._loop.control.settings.limits, self._loop.control.dynamics.parameters
+            settings = NodeParameters(self._node).settings(ToolSettings)
+            goal = PoseGoal(pose, Sample(*reference[:3]), limits, model, settings)
         except RobodynError as problem:
             self._refuse(problem)
             return
@@ -292,10 +282,8 @@ class TargetInput:
                 self._goal = self._loop.references.follow(trajectory, start)
             elif newest is None:
                 self._plan(planned.message, 2.0 * planned.lead)
-        except RobodynError as problem:
-            self._refuse(problem)
-        except Exception as problem:  # an unforeseen error in the thread: the loop continues
-            self._refuse(f"{type(problem).__name__}: {problem}")
+        except Exception as problem:  # also an unforeseen error in the thread: the loop continues
+            self._refuse(problem if isinstance(problem, RobodynError) else f"{type(problem).__name__}: {problem}")
         if newest is not None:
             self._plan(newest)
 

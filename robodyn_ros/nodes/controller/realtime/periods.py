@@ -13,21 +13,13 @@ import numpy as np
 from builtin_interfaces.msg import Time
 from rclpy.lifecycle import LifecycleNode
 
+from robodyn_ros import errors
 from robodyn_ros.control.core_library import CODES
 from robodyn_ros.control.faults.active_fault import FaultCause
 from robodyn_ros.control.faults.table import FAULTS, KINDS, PHASES
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.step import Command
-from robodyn_ros.errors import (
-    EffortError,
-    FutureStateError,
-    HoldingError,
-    JumpError,
-    NotReadyError,
-    OrderError,
-    RobodynError,
-    StaleStateError,
-)
+from robodyn_ros.errors import NotReadyError, RobodynError
 from robodyn_ros.nodes.common.diagnostics import PAUSE, Faults
 from robodyn_ros.nodes.controller.locked_model import LockedModel
 from robodyn_ros.nodes.controller.output import LoopStatistics, Output
@@ -40,12 +32,12 @@ JUDGE_PERIOD = 0.1  #: Shortest time between two judgements of the rate of the s
 BROKE_OFF = "missing, or their time jumped; the arm is held where it is"
 
 REFUSALS: dict[type[RobodynError], str] = {
-    StaleStateError: "state too old",
-    FutureStateError: "state from the future",
-    OrderError: "state out of order",
-    JumpError: "position jumped",
-    EffortError: "control law failed",
-    HoldingError: "limits too low",
+    errors.StaleStateError: "state too old",
+    errors.FutureStateError: "state from the future",
+    errors.OrderError: "state out of order",
+    errors.JumpError: "position jumped",
+    errors.EffortError: "control law failed",
+    errors.HoldingError: "limits too low",
 }
 """Error of a state without a command → the name under which it is counted; "state refused" for all others."""
 
