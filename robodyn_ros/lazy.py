@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 def shown(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` of a package.
 
-    ``dir`` lists what the package's ``__all__`` names. A name is imported from where the package's file imports it for
-    type checkers, under ``if TYPE_CHECKING``.
+    A name is imported from where the package's file imports it for type checkers, under ``if TYPE_CHECKING``. ``dir``
+    lists what the package's ``__all__`` names; without one, these names are ``__all__``.
 
     Args:
         package: its ``__name__``.
@@ -32,9 +32,9 @@ def shown(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
 
         if not homes:
             homes.update(_homes(package))
-        if name not in homes:
+        if name not in homes and name != "__all__":
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        found = getattr(import_module(homes[name]), name)
+        found = sorted(homes) if name == "__all__" else getattr(import_module(homes[name]), name)
         setattr(sys.modules[package], name, found)
         return found
 
@@ -51,6 +51,5 @@ def _homes(package: str) -> dict[str, str]:
 
     tree = ast.parse(Path(str(sys.modules[package].__file__)).read_bytes())
     parts = [node for part in tree.body if isinstance(part, ast.If) for node in part.body]
-    imports = {str(node.module): node.names for node in parts if isinstance(node, ast.ImportFrom)}
-    own = {module: names for module, names in imports.items() if module.startswith(f"{package}.")}
-    return {item.name: module for module, names in own.items() for item in names}
+    imports = [(str(node.module), node.names) for node in parts if isinstance(node, ast.ImportFrom)]
+    return {item.name: module for module, names in imports if module.startswith(f"{package}.") for item in names}

@@ -20,92 +20,58 @@ from typing import TYPE_CHECKING
 from robodyn_ros.lazy import shown
 
 if TYPE_CHECKING:
-    from robodyn_ros.control.compiled_step import LawStep
-    from robodyn_ros.control.drives import Transmission, TransmissionSettings
-    from robodyn_ros.control.faults.settings import Feedback, SafetySettings
-    from robodyn_ros.control.faults.table import FaultReactions
-    from robodyn_ros.control.laws.adaptation import AdaptiveSettings
-    from robodyn_ros.control.laws.adaptive import Adaptive
-    from robodyn_ros.control.laws.base import Controller, Efforts, FrictionCompensation, Reference
-    from robodyn_ros.control.laws.computed_torque import ComputedTorque
-    from robodyn_ros.control.laws.disturbance_observer import DisturbanceObserver, DisturbanceObserverSettings
-    from robodyn_ros.control.laws.free_drive import FreeDrive
-    from robodyn_ros.control.laws.gains import Gains, JointGains, gains, joint_gains
-    from robodyn_ros.control.laws.gravity_compensation import GravityCompensation
-    from robodyn_ros.control.laws.impedance import Impedance
-    from robodyn_ros.control.laws.memory_file import restore_memory, save_memory
-    from robodyn_ros.control.laws.pd import PD
-    from robodyn_ros.control.laws.traced import CompiledLaw, trace_problem
-    from robodyn_ros.control.limits import Limits, saturate
-    from robodyn_ros.control.loop import ControlLoop
-    from robodyn_ros.control.loop_settings import LoopSettings, loop_default_values, make_loop_settings
-    from robodyn_ros.control.motion.goals import GoalSettings, JointTolerances, Tolerances, TrajectoryGoal
-    from robodyn_ros.control.motion.own_motions import (
-        PayloadSettings,
-        PoseGoal,
-        ToolMotion,
-        ToolSettings,
-        payload_motion,
-    )
-    from robodyn_ros.control.motion.point_to_point import braking, durations, point_to_point, rest_to_rest
-    from robodyn_ros.control.motion.trajectory import Sample, Trajectory, read_trajectory, write_trajectory
-    from robodyn_ros.control.parameter_file import FileParameters, read_parameters
-    from robodyn_ros.control.step import Command
-
-__all__ = [
-    "PD",
-    "Adaptive",
-    "AdaptiveSettings",
-    "Command",
-    "CompiledLaw",
-    "ComputedTorque",
-    "ControlLoop",
-    "Controller",
-    "DisturbanceObserver",
-    "DisturbanceObserverSettings",
-    "Efforts",
-    "FaultReactions",
-    "Feedback",
-    "FileParameters",
-    "FreeDrive",
-    "FrictionCompensation",
-    "Gains",
-    "GoalSettings",
-    "GravityCompensation",
-    "Impedance",
-    "JointGains",
-    "JointTolerances",
-    "LawStep",
-    "Limits",
-    "LoopSettings",
-    "PayloadSettings",
-    "PoseGoal",
-    "Reference",
-    "SafetySettings",
-    "Sample",
-    "Tolerances",
-    "ToolMotion",
-    "ToolSettings",
-    "Trajectory",
-    "TrajectoryGoal",
-    "Transmission",
-    "TransmissionSettings",
-    "braking",
-    "durations",
-    "gains",
-    "joint_gains",
-    "loop_default_values",
-    "make_loop_settings",
-    "payload_motion",
-    "point_to_point",
-    "read_parameters",
-    "read_trajectory",
-    "rest_to_rest",
-    "restore_memory",
-    "saturate",
-    "save_memory",
-    "trace_problem",
-    "write_trajectory",
-]  # fmt: skip
+    from robodyn_ros.control.compiled_step import LawStep as LawStep
+    from robodyn_ros.control.drives import Transmission as Transmission
+    from robodyn_ros.control.drives import TransmissionSettings as TransmissionSettings
+    from robodyn_ros.control.faults.settings import Feedback as Feedback
+    from robodyn_ros.control.faults.settings import SafetySettings as SafetySettings
+    from robodyn_ros.control.faults.table import FaultReactions as FaultReactions
+    from robodyn_ros.control.laws.adaptation import AdaptiveSettings as AdaptiveSettings
+    from robodyn_ros.control.laws.adaptive import Adaptive as Adaptive
+    from robodyn_ros.control.laws.base import Controller as Controller
+    from robodyn_ros.control.laws.base import Efforts as Efforts
+    from robodyn_ros.control.laws.base import FrictionCompensation as FrictionCompensation
+    from robodyn_ros.control.laws.base import Reference as Reference
+    from robodyn_ros.control.laws.computed_torque import ComputedTorque as ComputedTorque
+    from robodyn_ros.control.laws.disturbance_observer import DisturbanceObserver as DisturbanceObserver
+    from robodyn_ros.control.laws.disturbance_observer import DisturbanceObserverSettings as DisturbanceObserverSettings
+    from robodyn_ros.control.laws.free_drive import FreeDrive as FreeDrive
+    from robodyn_ros.control.laws.gains import Gains as Gains
+    from robodyn_ros.control.laws.gains import JointGains as JointGains
+    from robodyn_ros.control.laws.gains import gains as gains
+    from robodyn_ros.control.laws.gains import joint_gains as joint_gains
+    from robodyn_ros.control.laws.gravity_compensation import GravityCompensation as GravityCompensation
+    from robodyn_ros.control.laws.impedance import Impedance as Impedance
+    from robodyn_ros.control.laws.memory_file import restore_memory as restore_memory
+    from robodyn_ros.control.laws.memory_file import save_memory as save_memory
+    from robodyn_ros.control.laws.pd import PD as PD
+    from robodyn_ros.control.laws.traced import CompiledLaw as CompiledLaw
+    from robodyn_ros.control.laws.traced import trace_problem as trace_problem
+    from robodyn_ros.control.limits import Limits as Limits
+    from robodyn_ros.control.limits import saturate as saturate
+    from robodyn_ros.control.loop import ControlLoop as ControlLoop
+    from robodyn_ros.control.loop_settings import LoopSettings as LoopSettings
+    from robodyn_ros.control.loop_settings import loop_default_values as loop_default_values
+    from robodyn_ros.control.loop_settings import make_loop_settings as make_loop_settings
+    from robodyn_ros.control.motion.goals import GoalSettings as GoalSettings
+    from robodyn_ros.control.motion.goals import JointTolerances as JointTolerances
+    from robodyn_ros.control.motion.goals import Tolerances as Tolerances
+    from robodyn_ros.control.motion.goals import TrajectoryGoal as TrajectoryGoal
+    from robodyn_ros.control.motion.own_motions import PayloadSettings as PayloadSettings
+    from robodyn_ros.control.motion.own_motions import PoseGoal as PoseGoal
+    from robodyn_ros.control.motion.own_motions import ToolMotion as ToolMotion
+    from robodyn_ros.control.motion.own_motions import ToolSettings as ToolSettings
+    from robodyn_ros.control.motion.own_motions import payload_motion as payload_motion
+    from robodyn_ros.control.motion.point_to_point import braking as braking
+    from robodyn_ros.control.motion.point_to_point import durations as durations
+    from robodyn_ros.control.motion.point_to_point import point_to_point as point_to_point
+    from robodyn_ros.control.motion.point_to_point import rest_to_rest as rest_to_rest
+    from robodyn_ros.control.motion.trajectory import Sample as Sample
+    from robodyn_ros.control.motion.trajectory import Trajectory as Trajectory
+    from robodyn_ros.control.motion.trajectory import read_trajectory as read_trajectory
+    from robodyn_ros.control.motion.trajectory import write_trajectory as write_trajectory
+    from robodyn_ros.control.parameter_file import FileParameters as FileParameters
+    from robodyn_ros.control.parameter_file import read_parameters as read_parameters
+    from robodyn_ros.control.step import Command as Command
 
 __getattr__, __dir__ = shown(__name__)
