@@ -112,13 +112,11 @@ def _all_specs(robot: Robot, given: Mapping[str, Any], law: str) -> Iterator[tup
                 is_fixed = fixed or is_list or spec.name in FIXED
                 yield spec, "" if is_list else re.sub(r"\W", "_", spec.name), 0, is_fixed
 
-    yield from single([ParameterSpec("controller", law, "controller plugin")], fixed=True)
-    dynamics = given.get("dynamics", loop_settings.MODEL["dynamics"])
-    yield from single([ParameterSpec("dynamics", dynamics, "dynamics plugin")], fixed=True)
+    plugins = {"controller": law, "dynamics": given.get("dynamics", loop_settings.MODEL["dynamics"])}
+    yield from single([ParameterSpec(kind, name, f"{kind} plugin") for kind, name in plugins.items()], fixed=True)
     text = "acceleration of free fall in the root link's frame [m/s²]"
-    yield from single([ParameterSpec("gravity", list(loop_settings.MODEL["gravity"]), text, "3 finite numbers")])
-    yield from single([*loop_settings.PAYLOAD])
-    yield from single([FINAL_COMMAND])
+    gravity = ParameterSpec("gravity", list(loop_settings.MODEL["gravity"]), text, "3 finite numbers")
+    yield from single([gravity, *loop_settings.PAYLOAD, FINAL_COMMAND])
     yield from single([TOOL], fixed=True)
     for settings, prefix in (*loop_settings.ARM_SETTINGS, (MitSettings, ""), (StreamSettings, "stream.")):
         _, _, kind = prefix[:-1].partition("faults.")

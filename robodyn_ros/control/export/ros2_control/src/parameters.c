@@ -47,27 +47,19 @@ ArmSettings* arm_settings_create(void) {
 const Parameters* arm_given(const ArmSettings* x) { return &x->given; }
 const CoreSettings* arm_core_settings(const ArmSettings* x) { return &x->core; }
 
-static int problem_of(char* text, size_t size, const char* name, const char* what, double value) {
-  snprintf(text, size, "%s: %s, not %g", name, what, value);
-  return 0;
-}
+/* A refusal: 0, and the problem as text, by a format. */
+#define REFUSED(...) (snprintf(problem, size, __VA_ARGS__), 0)
 
 static int check_ranges(const Parameters* given, char* problem, size_t size) {
   for (size_t k = 0; k < sizeof PARAMETERS / sizeof *PARAMETERS; ++k) {
     const ArmParameter* item = PARAMETERS + k;
     const double *values = (const double*)given + item->place, *first = (const double*)&FIRST_PARAMETERS + item->place;
     for (int i = 0; i < item->count; ++i) {
-      if (!isfinite(values[i])) return problem_of(problem, size, item->name, "must be a finite number", values[i]);
-      if (item->kind != 's' && !(values[i] >= item->least && values[i] <= item->greatest)) {
-        snprintf(problem, size, "%s: must be within [%g, %g], not %g", item->name, item->least, item->greatest,
-                 values[i]);
-        return 0;
-      }
-      if (item->fixed && values[i] != first[i]) {
-        snprintf(problem, size, "%s: is fixed in this package to %g, not %g: export it again", item->name, first[i],
-                 values[i]);
-        return 0;
-      }
+      if (!isfinite(values[i])) return REFUSED("%s: must be a finite number, not %g", item->name, values[i]);
+      if (item->kind != 's' && !(values[i] >= item->least && values[i] <= item->greatest))
+        return REFUSED("%s: must be within [%g, %g], not %g", item->name, item->least, item->greatest, values[i]);
+      if (item->fixed && values[i] != first[i])
+        return REFUSED("%s: is fixed in this package to %g, not %g: export it again", item->name, first[i], values[i]);
     }
   }
   return 1;
@@ -98,10 +90,8 @@ static int find_model(ArmSettings* x, char* problem, size_t size) {
   const double xx = inertia[0], xy = inertia[1], xz = inertia[2], yy = inertia[3], yz = inertia[4], zz = inertia[5];
   const double half = 0.5 * (xx + yy + zz), tolerance = 1e-9 * most;
   if (!is_positive(half - xx, -xy, -xz, half - yy, -yz, half - zz, tolerance)
-      || !is_positive(xx, xy, xz, yy, yz, zz, tolerance)) {
-    snprintf(problem, size, "payload.inertia: must be positive, and no principal moment greater than the sum of the others");
-    return 0;
-  }
+      || !is_positive(xx, xy, xz, yy, yz, zz, tolerance))
+    return REFUSED("payload.inertia: must be positive, and no principal moment greater than the sum of the others");
   model_payload(&p->payload_mass, p->payload_com, inertia, held);
   double* body = added + 10 * PAYLOAD_BODY;
   for (int k = 0; k < 10; ++k) for (int j = 0; j < 10; ++j) body[k] += PAYLOAD_MAP[10 * k + j] * held[j];
@@ -109,10 +99,7 @@ static int find_model(ArmSettings* x, char* problem, size_t size) {
     x->model[3 + 3 * N + k] += INERTIAL_MAP[BODIES_WIDTH * k + j] * added[j];
   for (int k = 0; k < BODIES_WIDTH; ++k) bodies[k] += added[k];
   for (int k = 0; k < MODEL_WIDTH; ++k)
-    if (!isfinite(x->model[k])) {
-      snprintf(problem, size, "payload, gravity: their product is beyond the range of numbers");
-      return 0;
-    }
+    if (!isfinite(x->model[k])) return REFUSED("payload, gravity: their product is beyond the range of numbers");
   return 1;
 }
 
@@ -129,10 +116,6 @@ static void find_gains(const Parameters* p, const double* inertia, int accelerat
   EACH scale[i] = acceleration ? 1 : inertia[i];
   model_gains(inertia, scale, p->gains_natural_frequency, p->gains_damping_ratio, p->gains_integral_rate,
               p->gains_stiffness, p->gains_damping, kp, kd, ki);
-}
-
-static void find_tolerance(Settings* s, const Parameters* p) {
-  EACH s->tolerance[i] = s->follows && p->following_tolerance > 0 ? p->following_tolerance : INFINITY;
 }
 
 static double bound_of(double value) { return value > 0 ? value : INFINITY; }
@@ -176,12 +159,11 @@ static int check_period(const Parameters* p, double period, const double* kp, co
   if (!(period > 0)) return 1;
   EACH if (FIRST_FREQUENCY[i] > 0) quicker = greater(quicker, frequency(kp, kd, inertia, i) / FIRST_FREQUENCY[i]);
   if (period * quicker > GREATEST_PERIOD)
-    snprintf(problem, size, "gains: a period of %g s is too long for them, %g s is the longest: lower natural frequencies, or raise "
-             "update_rate", period, GREATEST_PERIOD / quicker);
-  else if (PERIODS_IN_TIMEOUT * period > p->state_timeout)
-    snprintf(problem, size, "state_timeout: a state comes every %g s, too rarely for %g s", period, p->state_timeout);
-  else return 1;
-  return 0;
+    return REFUSED("gains: a period of %g s is too long for them, %g s is the longest: lower natural frequencies, or raise "
+                   "update_rate", period, GREATEST_PERIOD / quicker);
+  if (PERIODS_IN_TIMEOUT * period > p->state_timeout)
+    return REFUSED("state_timeout: a state comes every %g s, too rarely for %g s", period, p->state_timeout);
+  return 1;
 }
 
 /* The reactions to each kind of fault. */
@@ -250,12 +232,10 @@ int arm_settings_prepare(ArmSettings* x, const Parameters* p, double period, cha
   x->tolerances.time = bound_of(p->constraints_goal_time);
   find_contact(x);
   find_uncertainty(s, p, x->model);
-  find_tolerance(s, p);
+  EACH s->tolerance[i] = s->follows ? bound_of(p->following_tolerance) : INFINITY;
   find_step(x, kp, kd, ki);
-  if (p->on_deactivate == LEAVE_DAMPING && !(p->mit_limits[1] > 0)) {
-    snprintf(problem, size, "on_deactivate: 'damping' is that of drives in MIT mode: set mit_limits to their greatest stiffness and damping");
-    return 0;
-  }
+  if (p->on_deactivate == LEAVE_DAMPING && !(p->mit_limits[1] > 0))
+    return REFUSED("on_deactivate: 'damping' is that of drives in MIT mode: set mit_limits to their greatest stiffness and damping");
   return 1;
 }
 
@@ -265,14 +245,13 @@ int arm_settings_prepare(ArmSettings* x, const Parameters* p, double period, cha
 static int joint_is_held(const Settings* s, int i, Load load, const double* most, const char* where, char* problem, size_t size) {
   const char* joint = arm_joints[i];
   const int why = exceeds(s, i, load, most);
+  if (!why) return 1;
   if (why == CORE_TOO_STRONG)
-    snprintf(problem, size, "effort_limits.%s: %g is below what holds the arm: gravity takes %g or more %s; raise it, check "
-             "gravity and payload, or set externally_supported if something else carries the arm",
-             joint, s->effort_limit[i], load.effort, where);
-  else if (why)
-    snprintf(problem, size, "effort_rate_limits.%s: %g per s does not hold the arm %s: make it %g per s or more",
-             joint, s->rate_limit[i], where, load.rate);
-  return !why;
+    return REFUSED("effort_limits.%s: %g is below what holds the arm: gravity takes %g or more %s; raise it, check gravity "
+                   "and payload, or set externally_supported if something else carries the arm",
+                   joint, s->effort_limit[i], load.effort, where);
+  return REFUSED("effort_rate_limits.%s: %g per s does not hold the arm %s: make it %g per s or more",
+                 joint, s->rate_limit[i], where, load.rate);
 }
 
 static int by_size(const void* a, const void* b) {
