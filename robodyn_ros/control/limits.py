@@ -85,8 +85,7 @@ def check_position_limits(name: str, robot: Robot, positions: Array, columns: li
     """
     rows = np.atleast_2d(positions)
     lower, upper = np.maximum(robot.lower[columns], -FARTHEST), np.minimum(robot.upper[columns], FARTHEST)
-    outside = (rows < lower) | (rows > upper)
-    if outside.any():
+    if (outside := (rows < lower) | (rows > upper)).any():
         row, column = np.argwhere(outside)[0]
         joint, at = robot.joints[columns[column]], float(rows[row, column])
         raise LimitError(name, joint.name, at, float(lower[column]), float(upper[column]), joint.position_unit)
@@ -98,8 +97,7 @@ def overload(robot: Robot, limit: Array, efforts: Array) -> str:
     """
     most = np.abs(efforts).max(axis=0)
     column = int(np.argmax(most / np.maximum(limit, TINY)))
-    over = np.abs(efforts[:, column]) > limit[column]
-    if not over.any():
+    if not (over := np.abs(efforts[:, column]) > limit[column]).any():
         return ""
     joint, first = robot.joints[column], int(np.argmax(over)) / max(len(efforts) - 1, 1)
     lasts = ", also at its goal" if over[-1] else ""
@@ -147,23 +145,16 @@ class StaticLoad(NamedTuple):
         ]
         return cls(gravity, sent * gravity + start, tuple(where), carried)
 
-    def loads(self, limits: Limits) -> LoadRatios:
-        """The efforts as ratios of the limits."""
+    def loads(self, limits: Limits) -> Array:
+        """Gravity and rise as ratios of the limits, (2, n); up to one a joint is held."""
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             effort = np.where((limits.effort > 0.0) | self.carried, self.gravity / limits.effort, np.inf)
             rise = self.rise / (limits.rate * RISE)
         nothing = self.gravity == 0.0  # by no limit, if the arm is carried
-        return LoadRatios(np.where(nothing & (effort != np.inf), 0.0, effort), rise)
+        return np.array([np.where(nothing & (effort != np.inf), 0.0, effort), rise])
 
 
-class LoadRatios(NamedTuple):
-    """Efforts that hold an arm as ratios of the limits, each (n,); up to one a joint is held."""
-
-    effort: Array
-    rise: Array
-
-
-def check_static_load(dynamics: Dynamics, limits: Limits, needed: StaticLoad, before: LoadRatios | None = None) -> None:
+def check_static_load(dynamics: Dynamics, limits: Limits, needed: StaticLoad, before: Array | None = None) -> None:
     """Check that the limits let the drives hold the arm, or hold it no worse than the loads ``before`` of the present
     settings.
 
@@ -171,13 +162,11 @@ def check_static_load(dynamics: Dynamics, limits: Limits, needed: StaticLoad, be
         HoldingError: a joint is not held; the message has the effort that holds it, and the remedy.
     """
     loads = needed.loads(limits)
-    most = LoadRatios(*(np.ones(len(needed.gravity)) for _ in loads))
-    if before is not None:
-        most = LoadRatios(*(np.maximum(1.0, NO_WORSE * load) for load in before))
-    for index in np.flatnonzero(~(loads.effort <= most.effort) | ~(loads.rise <= most.rise)):  # not a number, too
+    is_held = loads <= (1.0 if before is None else np.maximum(1.0, NO_WORSE * before))  # not for a NaN
+    for index in np.flatnonzero(~is_held.all(axis=0)):
         joint, where = dynamics.robot.joints[index], needed.where[index]
         unit, gravity, whole = joint.effort_unit, needed.gravity[index], needed.rise[index]
-        if not loads.effort[index] <= most.effort[index]:
+        if not is_held[0, index]:
             raise HoldingError(
                 f"effort_limits.{joint.name}: {limits.effort[index]:g} {unit} is below what holds the arm: gravity "
                 f"takes {gravity:.4g} {unit} or more {where}; raise it, check gravity and payload, or set "
@@ -186,6 +175,6 @@ def check_static_load(dynamics: Dynamics, limits: Limits, needed: StaticLoad, be
         raise HoldingError(
             f"effort_rate_limits.{joint.name}: {limits.rate[index]:.4g} {unit}/s does not hold the arm: from zero to "
             f"gravity and the effort of a slow motion, {whole:.4g} {unit} {where}, it takes "
-            f"{RISE * loads.rise[index]:.3g} s; {RISE:g} s is the most, so make it {whole / RISE:.4g} {unit}/s "
+            f"{RISE * loads[1, index]:.3g} s; {RISE:g} s is the most, so make it {whole / RISE:.4g} {unit}/s "
             "or more"
         )
