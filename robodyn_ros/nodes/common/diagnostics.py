@@ -296,16 +296,23 @@ class Diagnostics:
             report = Report("", str(problem), "", {}, failed=True)
         recent, values = self._faults.recent, {**report.values, **dict(sorted(self._faults.counts.items()))}
         level = DiagnosticStatus.WARN if report.problem or recent else DiagnosticStatus.OK
-        status = DiagnosticStatus(
-            level=DiagnosticStatus.ERROR if report.problem and report.failed else level,
-            name=self._node.get_fully_qualified_name(),
-            message="; ".join(filter(None, (report.problem or report.message, *recent))),
-            hardware_id=report.hardware,
-            values=[KeyValue(key=key, value=_text(value)) for key, value in values.items()],
-        )
-        message = DiagnosticArray(status=[status])
-        message.header.stamp = self._node.get_clock().now().to_msg()
-        self._publisher.publish(message)
+        level = DiagnosticStatus.ERROR if report.problem and report.failed else level
+        text = "; ".join(filter(None, (report.problem or report.message, *recent)))
+        self._publisher.publish(status_message(self._node, text, report.hardware, values, level))
+
+
+def status_message(
+    node: Node, text: str, hardware: str, values: Mapping[str, object], level: bytes = DiagnosticStatus.OK
+) -> DiagnosticArray:
+    """The status of a node now, with values by their names; ``hardware`` is the name of the arm."""
+    name, pairs = (
+        node.get_fully_qualified_name(),
+        [KeyValue(key=key, value=_text(each)) for key, each in values.items()],
+    )
+    status = DiagnosticStatus(level=level, name=name, message=text, hardware_id=hardware, values=pairs)
+    message = DiagnosticArray(status=[status])
+    message.header.stamp = node.get_clock().now().to_msg()
+    return message
 
 
 def _text(value: object) -> str:

@@ -78,8 +78,7 @@ class StateReader:
         Raises:
             InputError: a joint is missing or repeated, or positions or velocities are not one for each name.
         """
-        motors = self._order.measured(message)
-        if motors is None:
+        if (motors := self._order.measured(message)) is None:
             return None
         columns = self._order.columns(message.name)
         if columns is not None and data[: len(LITTLE_ENDIAN)] == LITTLE_ENDIAN:
@@ -353,8 +352,7 @@ class CdrReader:
         names, formats, places = zip(*parts, strict=True)
         offsets = [place - begin for place in places]
         layout = np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": stride})
-        found: NDArray[np.void] = np.ndarray((count,), layout, self._data, begin)
-        return found
+        return np.ndarray((count,), layout, self._data, begin)
 
     def _move(self, place: int) -> None:
         if place > self.end:

@@ -125,9 +125,7 @@ class ClosedLoop:
     @property
     def problem(self) -> str:
         """The active fault, and the reaction to it; "" if there is none."""
-        if not self._answers:
-            return ""
-        return self._periods.fault or self._silent
+        return self._periods.fault or self._silent if self._answers else ""
 
     @property
     def is_realtime(self) -> bool:
@@ -172,8 +170,7 @@ class ClosedLoop:
         """Use other settings, as :meth:`.ControlLoop.apply`. The thread ends before a law that runs as Python, for it
         would wait for the requests of that law; it begins again after such a law.
         """
-        changes = self.control.runs_as_python(settings) != (self.control.compiled_step is None)
-        if changes:
+        if changes := self.control.runs_as_python(settings) != (self.control.compiled_step is None):
             self._end()
         try:
             self.control.apply(settings)
@@ -220,11 +217,8 @@ class ClosedLoop:
         """Report periods, and watch over the states and the references."""
         periods = self._periods
         periods.poll()
-        if periods.in_thread:
-            due = WATCH_PERIOD if periods.is_looked_at else REST_PERIOD
-        else:
-            due = self.control.watch_due(WATCH_PERIOD)
-        set_period(self._timer, due)
+        rests = WATCH_PERIOD if periods.is_looked_at else REST_PERIOD
+        set_period(self._timer, rests if periods.in_thread else self.control.watch_due(WATCH_PERIOD))
         self._in_parts |= periods.states.partial
         if periods.states.mixed and self._qos is NEWEST:  # the next message does not replace the one before
             self._qos = PARTS
@@ -259,15 +253,13 @@ class ClosedLoop:
         """Receive states: in a thread in C if it is wanted and possible, else in Python."""
         if not self._answers or self._periods.runs:
             return
-        why = "off"
-        if NodeParameters(self._node)["realtime"] != "off":
+        if NodeParameters(self._node)["realtime"] == "off":
+            self._receive("off")
+        else:
             try:
                 self._enter_thread()
-                why = ""
             except NotReadyError as reason:
-                why = f"off: {reason}"
-        if why:
-            self._receive(why)
+                self._receive(f"off: {reason}")
         self._reschedule()
 
     def _enter_thread(self) -> None:

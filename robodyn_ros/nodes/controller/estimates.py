@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.node import Node
 from rclpy.task import Future
 
@@ -19,6 +19,7 @@ from robodyn_ros.control.laws.base import checked_result
 from robodyn_ros.control.laws.memory_file import LawMemory, memory_of, read_memory, write_memory
 from robodyn_ros.errors import ConfigurationError, NotReadyError, RobodynError
 from robodyn_ros.nodes.common.client_library import LATCHED, steady_timer
+from robodyn_ros.nodes.common.diagnostics import status_message
 from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.threads import BackgroundTask
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
@@ -147,16 +148,8 @@ class Estimates:
                 self._reading = self._begin_to_read()
             self._restore()
         law = self._loop.law
-        found = checked_result(law, "estimates")
-        if found == self._published:
+        if (found := checked_result(law, "estimates")) == self._published:
             return
         self._published = found
-        status = DiagnosticStatus(
-            name=self._node.get_fully_qualified_name(),
-            message=type(law).__name__,
-            hardware_id=self._loop.robot.name,
-            values=[KeyValue(key=name, value=f"{value:.6g}") for name, value in found.items()],
-        )
-        message = DiagnosticArray(status=[status])
-        message.header.stamp = self._node.get_clock().now().to_msg()
-        self._publisher.publish(message)
+        values = {name: float(value) for name, value in found.items()}
+        self._publisher.publish(status_message(self._node, type(law).__name__, self._loop.robot.name, values))

@@ -50,7 +50,8 @@ class LockedModel:
         self.names, self.known = joints.names, known
         self._joints, self._faults, self._node = joints, faults, node
         parameters = NodeParameters(node)
-        self._given = {name: locked_position(parameters, joints.whole, name) for name in joints.names}
+        given = {name: locked_position(parameters, joints.whole, name) for name in joints.names}
+        self._given = {name: position for name, position in given.items() if position is not None}
         self._q = self._made = self._positions()
         self.robot: Robot = joints.robot(self._q)
         circular = ConfigurationSpace(joints.whole).circular.tolist()
@@ -60,7 +61,7 @@ class LockedModel:
         self._told: Dynamics | None = None
         self._moved = False  # True while a joint that carries the arm is not where the model has it
         for name, position in zip(joints.names, self._q, strict=True):
-            if self._given[name] is not None:
+            if name in self._given:
                 why = f"by the parameter locked_joints.{name}"
             elif name in known:
                 why = "its last known position"
@@ -79,17 +80,13 @@ class LockedModel:
         Raises:
             NotReadyError: a joint is at another position.
         """
-        problem = self._elsewhere()
-        if problem:
+        if problem := self._elsewhere():
             raise NotReadyError(problem)
 
     def _positions(self) -> Array:
         """Positions at which the joints are locked (k,): given, else last known, else the middle of the range."""
-        found = []
-        for name, middle in zip(self.names, self._joints.middle.tolist(), strict=True):
-            given = self._given[name]
-            found.append(self.known.get(name, middle) if given is None else given)
-        return np.array(found)
+        found = dict(zip(self.names, self._joints.middle.tolist(), strict=True)) | self.known | self._given
+        return np.array([found[name] for name in self.names])
 
     def _elsewhere(self) -> str:
         """A joint that carries the arm and is not where the model has it, as a message; "" if there is none."""

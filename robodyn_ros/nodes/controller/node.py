@@ -252,18 +252,16 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         self._change = None
         if self._configured is None:
             return SetParametersResult(successful=True)
-        for parameter in parameters:
-            if is_fixed_while_configured(parameter.name):
-                reason = f"{parameter.name} is read when the node is configured: deactivate and clean it up first"
-                return SetParametersResult(successful=False, reason=reason)
         try:
+            for name in (parameter.name for parameter in parameters):
+                if is_fixed_while_configured(name):
+                    raise NotReadyError(f"{name} is read when the node is configured: deactivate and clean it up first")
             self._change = self._configured.switching.check(NodeParameters(self, parameters))
         except RobodynError as problem:
             return SetParametersResult(successful=False, reason=str(problem))
         except Exception as problem:
             self.faults.unforeseen(problem)
-            reason = f"{UNFORESEEN}: {raised(problem)}"
-            return SetParametersResult(successful=False, reason=reason)
+            return SetParametersResult(successful=False, reason=f"{UNFORESEEN}: {raised(problem)}")
         before = [self.get_parameter_or(parameter.name, Parameter(parameter.name)) for parameter in parameters]
         self._undo = partial(self.set_parameters_atomically, before)
         return SetParametersResult(successful=True)
@@ -368,10 +366,8 @@ class ConfiguredController:
 
     def report(self) -> dict[str, object]:
         """Name with unit → value, for the diagnostics."""
-        values: dict[str, object] = {}
-        values["dynamics"], values["controller"] = self.switching.running
-        values["realtime"] = self.loop.realtime
-        values.update(self.loop.statistics.report())
+        names = zip(("dynamics", "controller"), self.switching.running, strict=True)
+        values = {**dict(names), "realtime": self.loop.realtime, **self.loop.statistics.report()}
         try:
             values.update(checked_result(self.loop.law, "report"))
             complaint = checked_result(self.loop.law, "complaint")
@@ -382,10 +378,8 @@ class ConfiguredController:
         if self.loop.references.latest is not None:
             values["reference age [s]"] = perf_counter() - self.loop.references.latest
         values.update(self.contact.report())
-        if self._target.state:
-            values["target"] = self._target.state
-        if self._streams.state:
-            values["stream"] = self._streams.state
+        states = {"target": self._target.state, "stream": self._streams.state}
+        values |= {name: state for name, state in states.items() if state}
         values["restarts"] = self.loop.control.restarts
         return values
 

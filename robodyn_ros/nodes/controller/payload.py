@@ -180,8 +180,7 @@ class PayloadEstimation:
         result = self._node.set_parameters_atomically(to_parameters(found))
         if not result.successful:
             raise NotReadyError(f"found, but not adopted: {result.reason}; {to_text(found, False)}")
-        law = self._loop.law
-        if isinstance(law, Adaptive):
+        if isinstance(law := self._loop.law, Adaptive):
             law.forget_bodies()  # the payload contains what the law has learnt of them
         return to_text(found, True)
 

@@ -63,13 +63,11 @@ class StateMerger:
                 old.
             OrderError: the message is older than an earlier one with the same joints.
         """
-        found = self.whole.quick(data)
-        if found is not None:
+        if (found := self.whole.quick(data)) is not None:
             self._whole_at = now
             return found
         for reader, columns in self._parts.values():
-            part = reader.quick(data)
-            if part is not None:
+            if (part := reader.quick(data)) is not None:
                 return self._merged(part, columns, now, timeout)
         message = decode(data, JointState)
         self._note(message)

@@ -277,8 +277,7 @@ class TargetInput:
         newest, self._newest = self._newest, None
         try:
             trajectory = planned.task.result()
-            start = self._start_time(planned)
-            if start is not None:
+            if (start := self._start_time(planned)) is not None:
                 self._goal = self._loop.references.follow(trajectory, start)
             elif newest is None:
                 self._plan(planned.message, 2.0 * planned.lead)

@@ -157,8 +157,7 @@ class Periods:
             self._refuse(problem)
             return
         runner.respond(state, now)
-        duration = perf_counter() - begun
-        if duration > safety.overrun:
+        if (duration := perf_counter() - begun) > safety.overrun:
             # The executor passes on all states that have come in the meantime, and all of them look new. If each took
             # as long as this one, the other callbacks would never run. Therefore ignore states for as long as it took.
             self._ignore_until = begun + 2.0 * duration
@@ -189,8 +188,7 @@ class Periods:
             self._faults.count("message not published", "refused by the middleware")
             self._unpublished += 1
         self.last = runner.last_state
-        forwarded = runner.forwarded()
-        if forwarded is not None:
+        if (forwarded := runner.forwarded()) is not None:
             self._read_forwarded(runner, *forwarded)
 
     def _read_forwarded(self, runner: LoopRunner, kind: int, data: bytes) -> None:
@@ -246,8 +244,7 @@ class Periods:
     def _report_periods(self, entries: Any) -> None:
         """Report structs ``Entry``, oldest first: at once if no listener, topic or fault needs each of them."""
         sends = entries["code"] == CODES["CORE_SEND"]
-        sent = entries[sends | (entries["repeats"] != 0)]
-        if len(sent):
+        if len(sent := entries[sends | (entries["repeats"] != 0)]):
             latest = command_of(sent[-1])
             self._statistics.add(sent, latest, self.loop.settings.safety.overrun)
         plain = sends & (entries["kind"] < 0) & (entries["restarts"] == self._told_restarts)

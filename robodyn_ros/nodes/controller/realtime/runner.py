@@ -295,9 +295,8 @@ class LoopRunner:
         first = max(self._read, written - CAPACITY // 2)
         self._read = written
         begin, end = first % CAPACITY, written % CAPACITY
-        if begin <= end:
-            return self._ring[begin:end].copy()
-        return np.concatenate((self._ring[begin:], self._ring[:end]))
+        parts = [self._ring[begin:end]] if begin <= end else [self._ring[begin:], self._ring[:end]]
+        return np.concatenate(parts)
 
     @property
     def notable(self) -> int:
@@ -349,12 +348,10 @@ def find_functions() -> RclFunctions:
         library = ctypes.CDLL("librcl.so", mode=os.RTLD_NOLOAD | os.RTLD_NOW)
     except OSError as cause:
         raise NotReadyError(f"rcl's library is not loaded under its name: {cause}") from cause
-    addresses = {}
-    for member, name in FUNCTIONS.items():
+    for name in FUNCTIONS.values():
         if not hasattr(library, name):
             raise NotReadyError(f"rcl has no {name}")
-        addresses[member] = address_of(library[name])
-    return RclFunctions(library, addresses)
+    return RclFunctions(library, {member: address_of(library[name]) for member, name in FUNCTIONS.items()})
 
 
 def handle_address(entity: Any, kind: str, library: Any, topic: str = "") -> int:
