@@ -234,10 +234,8 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         if self._has_started or not self._starts_itself or not self._description.known:
             return
         self._has_started = True
-        for trigger in (self.trigger_configure, self.trigger_activate):
-            if trigger() != TransitionCallbackReturn.SUCCESS:
-                self._end(1)
-                return
+        if any(each() != TransitionCallbackReturn.SUCCESS for each in (self.trigger_configure, self.trigger_activate)):
+            self._end(1)
 
     def _on_enable(self, request: SetBool.Request) -> str:
         self._loop().enable(request.data)

@@ -161,20 +161,15 @@ class LoopStatistics:
     def problem(self) -> str:
         """Joints at their effort limits in every command for ``LASTING`` or longer; "" if there are none."""
         now = perf_counter()
-        lasting = [
-            f"{name} for {now - since:.0f} s" for name, since in self._saturated.items() if now - since >= LASTING
-        ]
+        lasting = [f"{name} for {now - then:.0f} s" for name, then in self._saturated.items() if now - then >= LASTING]
         return f"at the effort limit all the time: joint {', '.join(lasting)}" if lasting else ""
 
     def _judge_saturation(self) -> None:
         """Update the times from which on joints were saturated in every command."""
         if not self._sent:
             return
-        for name, lasts in zip(self._joints, (self._limited[0, 1:] == self._sent).tolist(), strict=True):
-            if lasts:
-                self._saturated.setdefault(name, self._begun)
-            else:
-                self._saturated.pop(name, None)
+        always = zip(self._joints, (self._limited[0, 1:] == self._sent).tolist(), strict=True)
+        self._saturated = {name: self._saturated.get(name, self._begun) for name, lasts in always if lasts}
 
     def _efforts(self, latest: Command) -> dict[str, object]:
         values: dict[str, object] = {}
