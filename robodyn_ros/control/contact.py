@@ -21,7 +21,7 @@ NIST/SEMATECH e-Handbook of Statistical Methods, section 1.3.6.6.16 (Gumbel dist
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -40,6 +40,11 @@ BEHIND = "measured_behind_gear"
 
 SOURCES = ("commanded", "measured", BEHIND, "sensor")
 """Sources of the estimate: the efforts that were sent, those of the joint states, or a force-torque sensor."""
+
+
+def _wrench_threshold(event: str) -> Any:
+    said = f"force at the tool, and torque about its origin, that count as {event} (0: no threshold)"
+    return setting((0.0, 0.0), said, "N, N·m", 0.0, 1e6)
 
 
 @dataclass(frozen=True)
@@ -66,20 +71,8 @@ class ContactSettings(CheckedSettings):
         -1e3,
         1e3,
     )
-    touch_wrench: tuple[float, ...] = setting(
-        (0.0, 0.0),
-        "force at the tool, and torque about its origin, that count as a touch (0: no threshold)",
-        "N, N·m",
-        0.0,
-        1e6,
-    )
-    collision_wrench: tuple[float, ...] = setting(
-        (0.0, 0.0),
-        "force at the tool, and torque about its origin, that count as a collision (0: no threshold)",
-        "N, N·m",
-        0.0,
-        1e6,
-    )
+    touch_wrench: tuple[float, ...] = _wrench_threshold("a touch")
+    collision_wrench: tuple[float, ...] = _wrench_threshold("a collision")
     energy: float = setting(
         0.0,
         "greatest kinetic energy of the effective mass at the link, in the direction of motion (0: no limit)",

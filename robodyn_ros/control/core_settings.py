@@ -292,7 +292,6 @@ def plain_values(settings: LoopSettings) -> dict[str, Any]:
     gains = law_feedback(law) if law.follows else np.zeros((2, robot.n))
     return {
         "follows": law.follows,
-        "estimates_velocity": safety.missing_velocity != "refuse",
         "reactions": [PHASES.index(phase) for phase in ladder],
         "latches": [fault.latches for fault in FAULTS.values()],
         "max_duration": [reaction.max_duration for reaction in reactions],

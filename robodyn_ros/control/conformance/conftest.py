@@ -96,6 +96,8 @@ WIDENING = {"exact": 1.0, "numerical": 1e6, "learned": 1e6}
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run every test once for each law."""
+    if "arm" in metafunc.fixturenames:
+        metafunc.parametrize("arm", ON, scope="session")
     if "name" in metafunc.fixturenames:
         chosen = metafunc.config.getoption("--controller")
         metafunc.parametrize("name", chosen or available("controllers"), scope="session")
@@ -120,12 +122,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     known = available("controllers")
     for name in set(config.getoption("--controller")) - set(known):
         raise pytest.UsageError(f"no control law {name!r}; installed are {', '.join(known)}")
-
-
-@pytest.fixture(scope="session", params=ON)
-def arm(request: pytest.FixtureRequest) -> str:
-    """The name of an arm."""
-    return request.param
 
 
 @pytest.fixture(scope="session")

@@ -26,7 +26,7 @@ from robodyn_ros.control.export.controller_parameters import FINAL_COMMANDS, Exp
 from robodyn_ros.control.faults import sampling
 from robodyn_ros.control.faults.active_fault import FaultCause
 from robodyn_ros.control.faults.consistency import SETTINGS, uncertainty_of
-from robodyn_ros.control.faults.settings import MISSING_VELOCITY, SafetySettings
+from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.faults.table import FAULTS, KINDS, PHASES, PROBLEMS, REACTIONS
 from robodyn_ros.control.laws.base import Controller, Efforts, Reference
 from robodyn_ros.control.laws.gains import JointGains, gains_by_inertia
@@ -75,18 +75,6 @@ class Mark(float):
         return Mark("%4")
 
 
-class Chosen:
-    """A text among choices, given by its index as a traced number."""
-
-    def __init__(self, place: Any, choices: Sequence[str]) -> None:
-        self._place, self._choices = place, choices
-
-    def __eq__(self, other: object) -> Any:
-        return self._place == float(self._choices.index(str(other)))
-
-    __hash__ = None  # type: ignore[assignment]
-
-
 def problem_texts(robot: Robot) -> list[list[str]]:
     """The message for each problem of the core and each joint (:class:`.FaultCause`)."""
     causes = [[FaultCause(kind, i, Mark("%1"), Mark("%2")) for i in range(robot.n)] for kind in range(len(PROBLEMS))]
@@ -122,7 +110,7 @@ def uncertainty_in_c(dynamics: CompiledDynamics, names: list[str]) -> tuple[Prog
     def formula(effort: Any, velocity: Any, safety: Any, model: Any) -> list[Any]:
         viscous, coulomb = (model[3 + (1 + k) * n : 3 + (2 + k) * n] for k in range(2))
         numbers: dict[str, Any] = {name: safety[place] for place, name in enumerate(names)}
-        numbers["missing_velocity"] = Chosen(numbers["missing_velocity"], MISSING_VELOCITY)
+        numbers["estimates_velocity"] = numbers["missing_velocity"]  # as its place in MISSING_VELOCITY
         stand_ins: Any = (
             SimpleNamespace(robot=robot, parameters=SimpleNamespace(viscous=viscous, coulomb=coulomb)),
             SimpleNamespace(effort=effort, velocity=velocity),

@@ -45,7 +45,7 @@ def uncertainty_of(dynamics: Dynamics, limits: Limits, safety: SafetySettings) -
         friction = np.where(ratio > 0.0, ratio * limits.effort, 0.0)
     return {
         **{name: getattr(safety, name) for name in SETTINGS},
-        "velocity_delay": safety.velocity_delay + safety.velocity_filter * (safety.missing_velocity == "estimate"),
+        "velocity_delay": safety.velocity_delay + safety.velocity_filter * safety.estimates_velocity,
         "silence": safety.state_timeout,
         "unknown_friction": friction,
         "velocity_limit": limits.velocity,

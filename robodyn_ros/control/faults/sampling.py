@@ -176,10 +176,8 @@ def stable_ratio(period: float, delay: float, gains: AccelerationGains, margin: 
         period, delay = delay / PERIODS, delay + 0.5 * (period - delay / PERIODS)
 
     def is_stable(ratio: float) -> bool:
-        lowered = AccelerationGains(
-            margin * ratio**2 * stiffness, margin * ratio * damping, margin * ratio**3 * integral
-        )
-        return spectral_radius(period, delay, lowered) < 1.0
+        lowered = margin * ratio**2 * stiffness, margin * ratio * damping, margin * ratio**3 * integral
+        return spectral_radius(period, delay, AccelerationGains(*lowered)) < 1.0
 
     if is_stable(1.0):
         return 1.0

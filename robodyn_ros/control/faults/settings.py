@@ -124,6 +124,11 @@ class SafetySettings(CheckedSettings):
     )
 
     @property
+    def estimates_velocity(self) -> bool:
+        """True if velocities that states do not have are estimated."""
+        return self.missing_velocity == "estimate"
+
+    @property
     def overrun(self) -> float:
         """Longest period between two states that is no overrun: a fifth of ``state_timeout`` [s]."""
         return self.state_timeout / 5.0

@@ -70,8 +70,6 @@ class Adaptation:
         greatest: upper bounds of viscous and Coulomb friction, (2, n).
     """
 
-    greatest: Array
-
     def __init__(self, dynamics: CompiledDynamics, settings: AdaptiveSettings, decay: Array) -> None:
         """The law's K_D divided by the diagonal of M is ``decay``, (n,) in [1/s]."""
         robot = dynamics.robot

@@ -58,9 +58,8 @@ class AccelerationGains(NamedTuple):
     def plus_integral_action(self, rate: float) -> AccelerationGains:
         """These gains with an integral of their feedback at the rate ρ [1/s] added: K + ρD, D + ρ and I + ρK."""
         position, velocity, integral = self
-        return AccelerationGains(
-            position + rate * velocity, velocity + rate * np.eye(len(position)), integral + rate * position
-        )
+        more = rate * velocity, rate * np.eye(len(position)), rate * position
+        return AccelerationGains(position + more[0], velocity + more[1], integral + more[2])
 
 
 class Controller(Summarised, ABC):

@@ -50,11 +50,6 @@ class DisturbanceObserver(ComputedTorque):
     settings = DisturbanceObserverSettings
     quickness = "gains.<joint>.natural_frequency, or disturbance_observer.gain"
     remembers = ("disturbance", "_momentum", "_drift", "_lost", "_observes")
-    disturbance: Array
-    _momentum: Array
-    _drift: Array
-    _lost: Array
-    _observes: float
 
     def use_settings(self, config: DisturbanceObserverSettings) -> None:
         """See :meth:`Controller.use_settings`."""
@@ -62,6 +57,11 @@ class DisturbanceObserver(ComputedTorque):
         self.config = config
         self._greatest = np.where(config.limit > 0.0, self.dynamics.robot.effort_limit, 0.0) * config.limit
         self.forget()
+
+    def forget(self) -> None:
+        """Set the disturbance to zero."""
+        self.disturbance = self._momentum = self._drift = self._lost = self._none  # p, Cᵀ q̇ - g and τ_friction
+        self._observes = 0.0  # 1 once a period has begun
 
     def acceleration_gains(self, q: Array, period: float = 0.0) -> AccelerationGains:
         """Those of computed torque, and the observer's: it acts as an implicit integral of their feedback."""
@@ -91,11 +91,6 @@ class DisturbanceObserver(ComputedTorque):
         """Take over the disturbance of another observer; a new period begins, because the model may differ."""
         if isinstance(before, DisturbanceObserver) and before.disturbance.shape == self.disturbance.shape:
             self.disturbance = before.disturbance.copy()
-
-    def forget(self) -> None:
-        """Set the disturbance to zero."""
-        self.disturbance = self._momentum = self._drift = self._lost = self._none  # p, Cᵀ q̇ - g and τ_friction
-        self._observes = 0.0  # 1 once a period has begun
 
     def estimates(self) -> dict[str, float]:
         """The disturbance of each joint."""

@@ -85,9 +85,6 @@ class HandGuiding(ToolLaw):
     settings = HandGuidingSettings
     quickness = "the stiffness of hand_guiding, or model_error"
     remembers = ("_anchor", "_is_anchored", "_left")
-    _anchor: Array
-    _left: Array
-    _is_anchored: float
 
     def use_settings(self, config: HandGuidingSettings) -> None:
         """See :meth:`ToolLaw.use_settings`.
@@ -112,6 +109,10 @@ class HandGuiding(ToolLaw):
             raise InputError("stiffness", "must have a translation above 0 N/m, because the walls are that stiff")
         self._translations = self.task.chosen(np.eye(6)[:, :3])
         self.forget()
+
+    def forget(self) -> None:
+        """Drop the anchor; the next period sets a new one."""
+        self._anchor, self._is_anchored, self._left = np.eye(4), 0.0, self._none.copy()
 
     def tool_gains(self, q: Array, task: TaskTerms) -> tuple[Array, Array]:
         """Stiffness and damping of the locked directions beyond the corridor, and of the walls that are on."""
@@ -195,7 +196,3 @@ class HandGuiding(ToolLaw):
         if isinstance(before, HandGuiding) and before.task.link == self.task.link:
             self._anchor, self._left = before._anchor.copy(), before._left.copy()
             self._is_anchored = before._is_anchored
-
-    def forget(self) -> None:
-        """Drop the anchor; the next period sets a new one."""
-        self._anchor, self._is_anchored, self._left = np.eye(4), 0.0, self._none.copy()
