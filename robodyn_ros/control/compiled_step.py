@@ -39,7 +39,7 @@ from robodyn_ros.control.step import (
 )
 from robodyn_ros.engine import Kernel, Program
 from robodyn_ros.engine.casadi import ca
-from robodyn_ros.engine.tracing import Trace, TraceError, column, symbols
+from robodyn_ros.engine.tracing import TraceError, column, symbols
 from robodyn_ros.robot.pose import Array
 
 ROWS = ("effort", "saturated", "rate_limited", "gravity", "error", *Efforts._fields)
@@ -64,8 +64,7 @@ def step_program(law: Controller, numbers: LawNumbers) -> Program:
     shapes: tuple[tuple[int, ...], ...] = ((len(ROWS), n), (len(FLAGS),), (width(StepMemory, n),), (kept,))
 
     def build() -> tuple[list[ca.SX], list[ca.SX]]:
-        trace = Trace()
-        traced = TracedLaw(law, trace)
+        traced = TracedLaw(law)
         given = [symbols(name, (size,)) for name, size in inputs[:-1]]
         times, q, qd, *reference, memory = given
         limits, law_memory = symbols("settings", (width(StepSettings, n),)), column(traced.memory)

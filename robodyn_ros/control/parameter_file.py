@@ -260,8 +260,7 @@ def take_joints(robot: Robot, *nodes: dict[str, Any]) -> Robot:
     for name in robot.joint_names:
         for parameters in nodes if name not in named[0] else ():
             for prefix in ("initial_position.", "locked_joints."):
-                position = position_given(prefix + name, parameters.pop(prefix + name, nan))
-                if position is not None:
+                if (position := position_given(prefix + name, parameters.pop(prefix + name, nan))) is not None:
                     locked[name] = position
     return chosen_joints(robot, named[0], locked).robot
 

@@ -172,9 +172,8 @@ class ReferenceManager(RunningCore):
 
     def drop_reason(self) -> RobodynError:
         """Why the latest of them did not begin."""
-        found = self.memory().references.refused
-        refused = Refused(int(found.why), int(found.joint), float(found.value), float(found.limit))
-        return refused.error("trajectory", self.robot)
+        refused = vars(self.memory().references.refused)
+        return Refused(*(value.item() for value in refused.values())).error("trajectory", self.robot)
 
     def track(self, reference: Reference, t: float, joints: Sequence[str] | None = None) -> None:
         """Use a streamed reference until the next one, for ``stream_timeout`` at most.

@@ -363,14 +363,12 @@ typedef struct {{
         return "\n".join(lines)
 
     def _entries(self) -> str:
-        place, sizes = 0, {}
-        for name, size in self._sized():
-            sizes[name] = place
-            place += size or 1
+        counts = {name: size or 1 for name, size in self._sized()}
+        places = dict(zip(counts, np.cumsum([0, *counts.values()]).tolist(), strict=False))
         lines = []
         for index, item in enumerate(self._parameters):
             least, greatest = _bounds(item)
-            start = sizes[item.member] + item.place if item.member else 0
+            start = places[item.member] + item.place if item.member else 0
             choices = f"CHOICES_{index}" if item.choices else "0"
             lines.append(
                 f"  {{{initial(item.spec.name)}, '{item.kind}', {int(item.fixed)}, {start}, {len(item.numbers)}, "
@@ -387,16 +385,12 @@ typedef struct {{
 
 
 def _escalation() -> str:
-    rows = [
-        [
-            [
-                PHASES.index(reaction(chosen).escalated(level)) if chosen in FAULTS[kind].reactions else 0
-                for level in range(LEVELS)
-            ]
-            for chosen in PHASES
-        ]
-        for kind, reaction in REACTIONS.items()
-    ]
+    def levels(kind: str, chosen: str) -> list[int]:
+        """The reactions of all levels, by their places; 0 if this one cannot be chosen."""
+        allowed = chosen in FAULTS[kind].reactions
+        return [PHASES.index(REACTIONS[kind](chosen).escalated(level)) if allowed else 0 for level in range(LEVELS)]
+
+    rows = [[levels(kind, chosen) for chosen in PHASES] for kind in REACTIONS]
     return table("ESCALATION", rows, "static const int64_t")
 
 

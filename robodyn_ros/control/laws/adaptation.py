@@ -125,8 +125,8 @@ class Adaptation:
         and tanh(q̇ / v).
         """
         if self.friction:
-            step = shape * (dt * self._quickness * s)
-            friction[:] = np.minimum(np.maximum(friction + step, 0.0), self.greatest)
+            learnt = friction + shape * (dt * self._quickness * s)
+            friction[:] = np.minimum(np.maximum(learnt, 0.0), self.greatest)
 
     def make_possible(self, change: Array) -> None:
         """Project the learnt change of each body, (B, 10), to the nearest one with which the body is possible."""

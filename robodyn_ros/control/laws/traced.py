@@ -177,8 +177,7 @@ def _program(law: Controller, numbers: LawNumbers, n: int) -> Program:
     """``advance``, then ``compute``."""
 
     def build() -> tuple[list[ca.SX], list[ca.SX]]:
-        trace = Trace()
-        traced, dt = TracedLaw(law, trace), symbols("dt", (1,))
+        traced, dt = TracedLaw(law), symbols("dt", (1,))
         given = [symbols(name, (n,)) for name in CompiledLaw.INPUTS]
         q, qd, *reference, integral, asked, sent = given
         before = column(traced.memory)
@@ -202,7 +201,7 @@ class TracedLaw:
         memory: its memory now, likewise: symbols first, and expressions after :meth:`learn`.
     """
 
-    def __init__(self, law: Controller, trace: Trace) -> None:
+    def __init__(self, law: Controller) -> None:
         """
         Raises:
             TraceError: it cannot be traced.
@@ -216,11 +215,11 @@ class TracedLaw:
         made = {path: symbols(f"s{k}", np.shape(value)) for k, (path, value) in enumerate(numbers.settings.items())}
         self.settings = list(made.values())
         made |= {path: symbols(f"m{k}", np.shape(value)) for k, (path, value) in enumerate(numbers.memory.items())}
+        self._trace = Trace()
         for path, value in (numbers.settings | numbers.memory).items():
             if isinstance(value, np.ndarray):
-                trace.name(value, made[path])
+                self._trace.name(value, made[path])
         self._law: Controller = _copied(law, "", {}, lambda path, _: made[path], {})
-        self._trace = trace
 
     @property
     def memory(self) -> list[TracedArray]:
@@ -279,8 +278,8 @@ class TracedLaw:
             except Exception as cause:  # of a plugin's law that does not expect symbols
                 raise TraceError(f"{type(cause).__name__}: {cause}") from cause
 
-    def _state(self) -> tuple[dict[str, list[Any]], dict[str, str]]:
-        """The elements of all attributes that are numbers, and the reprs of the others."""
+    def _state(self) -> dict[str, list[Any]]:
+        """Path of each attribute → the elements of one that is a number, or the repr of another one."""
         found: dict[str, list[Any]] = {}
         constants: dict[str, str] = {}
 
@@ -289,21 +288,19 @@ class TracedLaw:
             return value
 
         _copied(self._law, "", {}, visit, constants)
-        return found, constants
+        return found | {path: [text] for path, text in constants.items()}
 
-    def _changed(self, before: tuple[dict[str, list[Any]], dict[str, str]]) -> list[str]:
+    def _changed(self, before: dict[str, list[Any]]) -> list[str]:
         """Paths of attributes that have changed since ``before``."""
-        (numbers, constants), (old_numbers, old_constants) = self._state(), before
-        paths = sorted(numbers.keys() | old_numbers.keys())
-        changed = [path for path in paths if not _same(numbers.get(path, []), old_numbers.get(path, []))]
-        others = sorted(constants.keys() | old_constants.keys())
-        return changed + [path for path in others if constants.get(path) != old_constants.get(path)]
+        now = self._state()
+        return [path for path in sorted(now.keys() | before) if not _same(now.get(path, []), before.get(path, []))]
 
 
 def _same(now: Sequence[Any], before: Sequence[Any]) -> bool:
+    plain = (tuple, float, str)  # the others are symbols
+    pairs = zip(now, before, strict=False)
     return len(now) == len(before) and all(
-        x is y or (isinstance(x, (tuple, float)) and isinstance(y, (tuple, float)) and x == y)
-        for x, y in zip(now, before, strict=True)
+        x is y or (isinstance(x, plain) and isinstance(y, plain) and x == y) for x, y in pairs
     )
 
 

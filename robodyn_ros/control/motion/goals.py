@@ -139,8 +139,7 @@ class PreparedTrajectory:
         create = core.library.core_trajectory_create
         self._address = create(*given, *places, *times, ctypes.c_void_p(refusal.address)) or 0
         if not self._address:
-            fields = refusal.fields
-            raise Refused(int(fields.why), int(fields.joint), float(fields.value), float(fields.limit))
+            raise Refused(*(value.item() for value in vars(refusal.fields).values()))
 
     def hand_over(self) -> int:
         """The address in C, owned by the core from now on; 0 if it was handed over before."""
