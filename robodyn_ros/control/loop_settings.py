@@ -30,9 +30,7 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY, Payload
 from robodyn_ros.errors import ConfigurationError, InputError, PluginError
 from robodyn_ros.plugins import available, create, load, load_whole
-from robodyn_ros.robot import Joint, Robot
-from robodyn_ros.robot.pose import Array
-from robodyn_ros.robot.robot import tip
+from robodyn_ros.robot import Array, Joint, Robot, tip
 from robodyn_ros.settings import TOOL, NamedValues, ParameterSpec, parameter_name
 
 MODEL: dict[str, Any] = {"dynamics": "rnea", "gravity": list(STANDARD_GRAVITY)}

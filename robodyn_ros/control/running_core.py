@@ -26,8 +26,7 @@ from robodyn_ros.control.motion.goals import Refused
 from robodyn_ros.control.step import checked_total
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.engine.c_interface import Record, Uncopied, address_of
-from robodyn_ros.robot import Robot
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, Robot
 
 Running = TypeVar("Running", bound="RunningCore")
 

@@ -10,12 +10,13 @@ it, and :mod:`~robodyn_ros.robot.tree` orders them into the bodies of a :class:`
 locks some of its joints.
 """
 
-from robodyn_ros.robot.pose import Pose
+from robodyn_ros.robot.pose import Array, Pose
 from robodyn_ros.robot.reduction import LockedJoints
-from robodyn_ros.robot.robot import Body, Inertial, Joint, Link, Mimic, Robot
+from robodyn_ros.robot.robot import Body, Inertial, Joint, Link, Mimic, Robot, tip
 from robodyn_ros.robot.urdf import DescriptionSettings, as_robot, load_robot, reload_robot
 
 __all__ = [
+    "Array",
     "Body",
     "DescriptionSettings",
     "Inertial",
@@ -28,4 +29,5 @@ __all__ = [
     "as_robot",
     "load_robot",
     "reload_robot",
+    "tip",
 ]

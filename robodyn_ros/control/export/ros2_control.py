@@ -39,8 +39,7 @@ from robodyn_ros.engine.program import Program
 from robodyn_ros.engine.tracing import TraceError
 from robodyn_ros.errors import ConfigurationError, InputError, NotReadyError
 from robodyn_ros.kinematics import Kinematics
-from robodyn_ros.robot import Robot
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, Robot
 from robodyn_ros.settings import TOOL
 
 TEMPLATES = Path(__file__).with_name("ros2_control")

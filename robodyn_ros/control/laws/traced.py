@@ -32,8 +32,7 @@ from robodyn_ros.engine.casadi import ca, has_casadi, missing
 from robodyn_ros.engine.program import class_key, hash_sources
 from robodyn_ros.engine.tracing import Trace, TracedArray, TraceError, column, elements_of, symbols
 from robodyn_ros.kinematics import Kinematics
-from robodyn_ros.robot import Robot
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, Robot
 
 SHARED = (Dynamics, Kinematics, Kernel, Robot, Parameters, type, ModuleType, FunctionType, MethodType)
 """Types that a law only refers to: attributes of such objects are not the law's."""

@@ -21,8 +21,7 @@ from robodyn_ros.control.faults.table import KINDS
 from robodyn_ros.control.limits import FARTHEST
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import InputError, LimitError, NotReadyError, RobodynError, is_it
-from robodyn_ros.robot import Robot
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, Robot
 from robodyn_ros.settings import CheckedSettings, setting
 
 

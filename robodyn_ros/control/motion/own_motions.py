@@ -30,8 +30,7 @@ from robodyn_ros.errors import NotReadyError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.inverse.solver import step_program
 from robodyn_ros.kinematics.target import ToolTarget
-from robodyn_ros.robot import Robot
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, Robot
 from robodyn_ros.settings import CheckedSettings, setting, shared, switch
 
 EFFORT_RATIO = 0.8  #: Ratio of the effort limits that a motion may use [-]; the rest is for feedback.

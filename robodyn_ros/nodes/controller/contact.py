@@ -33,8 +33,7 @@ from robodyn_ros.nodes.common.client_library import NEWEST, RECORDED, steady_tim
 from robodyn_ros.nodes.common.messages import JointOrder, decode, seconds, values_of
 from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
-from robodyn_ros.robot.pose import Array
-from robodyn_ros.robot.robot import tip
+from robodyn_ros.robot import Array, tip
 
 REFRESH_PERIOD = 0.1  #: Time between two checks of which topics have subscribers [s].
 SENSOR_PERIOD = 1.0  #: Time between two checks that the force-torque sensor is not silent [s].

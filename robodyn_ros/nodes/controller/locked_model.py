@@ -24,9 +24,8 @@ from robodyn_ros.nodes.common.arm_parameters import locked_position
 from robodyn_ros.nodes.common.client_library import steady_timer
 from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.parameters import NodeParameters
-from robodyn_ros.robot import LockedJoints, Robot
+from robodyn_ros.robot import Array, LockedJoints, Robot
 from robodyn_ros.robot.configuration import TURN, ConfigurationSpace
-from robodyn_ros.robot.pose import Array
 
 PERIOD = 0.02  #: Time between two checks of the locked joints [s].
 MOVED = 1e-4  #: Change of a locked joint's position with which the model is updated [rad] or [m].

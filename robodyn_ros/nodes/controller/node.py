@@ -67,8 +67,7 @@ from robodyn_ros.nodes.controller.realtime.runner import CODE as RUNNER
 from robodyn_ros.nodes.controller.realtime.runner import prepare_runner
 from robodyn_ros.nodes.controller.tool import Frames, StreamInput, TargetInput, ToolPose
 from robodyn_ros.plugins import raised
-from robodyn_ros.robot import LockedJoints, Robot
-from robodyn_ros.robot.robot import tip
+from robodyn_ros.robot import LockedJoints, Robot, tip
 
 DESTROY: dict[str, Callable[[Any, Any], object]] = {
     "large_messages": lambda node, entity: entity.destroy(),

@@ -33,8 +33,7 @@ from robodyn_ros.nodes.common.messages import seconds
 from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.threads import BackgroundTask
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
-from robodyn_ros.robot.pose import Array
-from robodyn_ros.robot.robot import tip
+from robodyn_ros.robot import Array, tip
 from robodyn_ros.settings import TOOL
 
 if TYPE_CHECKING:
