@@ -158,7 +158,7 @@ def served(monkeypatch):
     monkeypatch.setitem(sys.modules, "control_msgs", package)
     monkeypatch.setitem(sys.modules, "control_msgs.action", actions)
     monkeypatch.setattr(module, "ActionServer", lambda node, kind, name, **calls: SimpleNamespace(**calls, name=name))
-    timer = SimpleNamespace(runs=True)
+    timer = SimpleNamespace()
     timer.cancel, timer.reset = (lambda: setattr(timer, "runs", False)), (lambda: setattr(timer, "runs", True))
     loop = Loop()
 
@@ -168,7 +168,7 @@ def served(monkeypatch):
         return loop
 
     node = SimpleNamespace(
-        create_timer=lambda *_, **__: timer,
+        create_timer=lambda *_, autostart, **__: vars(timer).update(runs=autostart) or timer,
         executor=None,
         guarded=lambda callback, _: callback,
         faults=SimpleNamespace(count=lambda kind, problem: loop.counts.append(kind)),

@@ -44,7 +44,7 @@ def made(monkeypatch, tmp_path):
     law = Adaptive(rd.create_dynamics("rnea", rd.load_robot(PRR)), kp=100.0, kd=20.0)
     path, said = tmp_path / "learnt.yaml", []
     timer = SimpleNamespace(cancel=lambda: None, reset=lambda: None)
-    monkeypatch.setattr(estimates, "steady_timer", lambda *_: timer)
+    monkeypatch.setattr(estimates, "steady_timer", lambda *_, **__: timer)
     monkeypatch.setattr(estimates, "NodeParameters", lambda node: {estimates.FILE: str(path)})
     node = SimpleNamespace(
         create_publisher=lambda *_: SimpleNamespace(publish=lambda message: None),
