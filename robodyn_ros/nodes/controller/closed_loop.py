@@ -27,11 +27,8 @@ from builtin_interfaces.msg import Time
 from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
 
+from robodyn_ros.control import Command, Controller, ControlLoop, LoopSettings
 from robodyn_ros.control.drives import MitSettings, Transmission
-from robodyn_ros.control.laws.base import Controller
-from robodyn_ros.control.loop import ControlLoop
-from robodyn_ros.control.loop_settings import LoopSettings
-from robodyn_ros.control.step import Command
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.nodes.common.client_library import NEWEST, PARTS, set_period, steady_timer
 from robodyn_ros.nodes.common.diagnostics import Faults

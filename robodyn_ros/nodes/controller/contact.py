@@ -23,10 +23,9 @@ from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout
 
+from robodyn_ros.control import Command, Transmission
 from robodyn_ros.control.contact import BEHIND, ContactSettings, contact_of
-from robodyn_ros.control.drives import Transmission
 from robodyn_ros.control.momentum_observer import ForceTorqueSensor, MomentumObserver, wrench_at
-from robodyn_ros.control.step import Command
 from robodyn_ros.errors import InputError, NotReadyError, RobodynError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.nodes.common.client_library import NEWEST, RECORDED, steady_timer

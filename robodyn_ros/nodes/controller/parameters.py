@@ -21,14 +21,12 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from robodyn_ros import create_dynamics
-from robodyn_ros.control import loop_settings
+from robodyn_ros.control import ControlLoop, PayloadSettings, ToolSettings, loop_settings
 from robodyn_ros.control.contact import FIXED
 from robodyn_ros.control.core_settings import start_model
 from robodyn_ros.control.drives import MitSettings
 from robodyn_ros.control.faults.dry_run import check_model, dry_run
-from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import LoopSettings, make_loop_settings, model_parameters, with_streams
-from robodyn_ros.control.motion.own_motions import PayloadSettings, ToolSettings
 from robodyn_ros.control.motion.streams import StreamSettings
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.errors import NotReadyError, RobodynError

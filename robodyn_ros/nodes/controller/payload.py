@@ -22,10 +22,8 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.task import Future
 
-from robodyn_ros.control.laws.adaptive import Adaptive
-from robodyn_ros.control.motion.goals import Tolerances, TrajectoryGoal
+from robodyn_ros.control import Adaptive, Command, Tolerances, TrajectoryGoal
 from robodyn_ros.control.motion.own_motions import DEVIATION, PayloadSettings, payload_motion
-from robodyn_ros.control.step import Command
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import NotReadyError, RobodynError
 from robodyn_ros.nodes.common.client_library import LATCHED, steady_timer

@@ -25,11 +25,9 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64
 from trajectory_msgs.msg import JointTrajectory
 
-from robodyn_ros.control.laws.base import Reference
-from robodyn_ros.control.loop import ControlLoop
+from robodyn_ros.control import ControlLoop, Reference, Trajectory
 from robodyn_ros.control.motion.goals import PreparedTrajectory, Tolerances, TrajectoryGoal
 from robodyn_ros.control.motion.streams import StreamVelocity
-from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import InputError, NotReadyError, RobodynError
 from robodyn_ros.nodes.common.client_library import NEWEST, RELIABLE
 from robodyn_ros.nodes.common.diagnostics import PAUSE, Faults

@@ -41,12 +41,9 @@ from rclpy.parameter import Parameter
 from rclpy.time import Time as RclpyTime
 from std_msgs.msg import Float64MultiArray, String
 
-from robodyn_ros.control.motion.goals import TrajectoryGoal
-from robodyn_ros.control.motion.own_motions import PoseGoal, ToolMotion, ToolSettings
+from robodyn_ros.control import Command, PoseGoal, Sample, ToolMotion, ToolSettings, Trajectory, TrajectoryGoal
 from robodyn_ros.control.motion.streams import OLDEST_FRAME
-from robodyn_ros.control.motion.trajectory import Sample, Trajectory
 from robodyn_ros.control.reference_manager import ToolTarget
-from robodyn_ros.control.step import Command
 from robodyn_ros.engine.casadi import missing
 from robodyn_ros.errors import InputError, NotReadyError, RobodynError, is_it
 from robodyn_ros.kinematics import Kinematics

@@ -14,11 +14,10 @@ from builtin_interfaces.msg import Time
 from rclpy.lifecycle import LifecycleNode
 
 from robodyn_ros import errors
+from robodyn_ros.control import Command, ControlLoop
 from robodyn_ros.control.core_library import CODES
 from robodyn_ros.control.faults.active_fault import FaultCause
 from robodyn_ros.control.faults.table import FAULTS, KINDS, PHASES
-from robodyn_ros.control.loop import ControlLoop
-from robodyn_ros.control.step import Command
 from robodyn_ros.errors import NotReadyError, RobodynError
 from robodyn_ros.nodes.common.diagnostics import PAUSE, Faults
 from robodyn_ros.nodes.controller.locked_model import LockedModel
