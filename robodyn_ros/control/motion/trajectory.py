@@ -42,11 +42,6 @@ if TYPE_CHECKING:
 
 NANO = 1_000_000_000
 
-RESOLUTION = 1e-13  #: Greatest error of an extreme value, relative to the greatest coefficient.
-
-HALVINGS = 60
-"""Greatest number of halvings of a segment; each reduces the distance of the coefficients to the curve to a quarter."""
-
 GROWTH = 1e4
 """Bound of the ratio of power coefficients of position, velocity and acceleration, on [0, 1], to the Bernstein ones."""
 
@@ -222,27 +217,17 @@ def peaks(bernstein: Array, limit: Array) -> Array:
     Returns:
         The greatest value of all m, (n,); -inf for m = 0.
     """
+    from scipy.interpolate import BPoly, PPoly
+
     greatest: Array = bernstein.max(axis=(0, 1), initial=-np.inf)
     for joint in np.flatnonzero(greatest > limit):
-        greatest[joint] = _peak(bernstein[:, :, joint])
-    return greatest
-
-
-def _peak(pieces: Array) -> float:
-    """The greatest value of polynomials with Bernstein coefficients (degree + 1, m), by branch and bound."""
-    greatest = float(max(pieces[0].max(), pieces[-1].max()))
-    rounding = RESOLUTION * float(np.abs(pieces).max())
-    for _ in range(HALVINGS):
-        pieces = pieces[:, pieces.max(axis=0) > greatest + rounding]
-        if not pieces.shape[1]:
-            break
-        left, right, rest = [pieces[0]], [pieces[-1]], pieces
-        while len(rest) > 1:
-            rest = 0.5 * (rest[:-1] + rest[1:])
-            left.append(rest[0])
-            right.append(rest[-1])
-        greatest = max(greatest, float(left[-1].max()))
-        pieces = np.concatenate((np.stack(left), np.stack(right[::-1])), axis=1)
+        pieces = bernstein[:, :, joint]
+        greatest[joint] = pieces[[0, -1]].max()
+        pieces = pieces[:, pieces.max(axis=0) > greatest[joint]]  # the others have no greater value between their ends
+        if pieces.shape[1]:
+            curve = BPoly(pieces, np.arange(pieces.shape[1] + 1.0))
+            turns = PPoly.from_bernstein_basis(curve.derivative()).roots(discontinuity=False, extrapolate=False)
+            greatest[joint] = curve(turns[np.isfinite(turns)]).max(initial=greatest[joint])
     return greatest
 
 
