@@ -121,9 +121,8 @@ def uncertainty_in_c(dynamics: CompiledDynamics, names: list[str]) -> tuple[Prog
 
     inputs, model = {"effort": (n,), "velocity": (n,), "safety": (len(names),)}, {"model": (len(dynamics.symbols),)}
     program = _traced("uncertainty", inputs, formula, model, (dynamics.key, type(dynamics).__qualname__, names))
-    told, places = (
-        ",\n    ".join(f"{to}{name}" for name in some) for to, some in (("p->", names), ("(double*)&u->", members))
-    )
+    told = ",\n    ".join(f"p->{name}" for name in names)
+    places = ",\n    ".join(f"(double*)&u->{name}" for name in members)
     return program, (
         "static void find_uncertainty(Settings* s, const Parameters* p, const double* model) {\n"
         f"  Uncertainty* u = &s->uncertainty;\n  const double safety[] = {{{told}}};\n"
@@ -134,10 +133,8 @@ def uncertainty_in_c(dynamics: CompiledDynamics, names: list[str]) -> tuple[Prog
 def formulas(n: int) -> dict[str, Program]:
     """Other quantities computed from parameters, for n joints: name of the function → its formula in Python, traced."""
     joints = dict.fromkeys(("inertia", "scale", *(item.name for item in fields(JointGains))), (n,))
-    return {
-        "gains": _traced("gains", joints, gains_by_inertia),
-        "payload": _traced("payload", {"mass": (), "com": (3,), "moments": (6,)}, _payload),
-    }
+    payload = _traced("payload", {"mass": (), "com": (3,), "moments": (6,)}, _payload)
+    return {"gains": _traced("gains", joints, gains_by_inertia), "payload": payload}
 
 
 def _payload(mass: Any, com: Any, moments: Any) -> list[Any]:
@@ -184,8 +181,8 @@ class Arm:
         self._dynamics: CompiledDynamics = law.dynamics
         self._bare, self._bare_bodies = np.split(bare, [len(self._dynamics.symbols)])
         self._members = members(parameters)
-        numbers = [name for name in SafetySettings.__dataclass_fields__ if name in self._members]
-        self.uncertainty, self._find_uncertainty = uncertainty_in_c(self._dynamics, numbers)
+        self._safety = [name for name in SafetySettings.__dataclass_fields__ if name in self._members]
+        self.uncertainty, self._find_uncertainty = uncertainty_in_c(self._dynamics, self._safety)
 
     @property
     def contact_link(self) -> str:
@@ -301,22 +298,17 @@ typedef struct {{
         """The first settings of the loop, its step and its observer, and the code that sets them by parameters."""
         step, settings = self._step, loop.core_settings.record
         observer_widths, observer_numbers = self._observer()
-        law_memory, law_keeps = (
-            values if len(step.law_memory) else np.zeros(1) for values in (step.law_memory, self._law_keeps)
-        )
-        safety = [
-            f"s->{name} = {'(int64_t)' if settings.array.dtype[name].kind == 'i' else ''}p->{name}"
-            for name in vars(settings.fields)
-            if name in SafetySettings.__dataclass_fields__ and name in self._members
-        ]
+        has_memory, none = len(step.law_memory) > 0, np.zeros(1)
+        kinds = {name: settings.array.dtype[name].kind for name in vars(settings.fields) if name in self._safety}
+        safety = [f"s->{name} = {'(int64_t)' if kind == 'i' else ''}p->{name}" for name, kind in kinds.items()]
         scalars = [f"y[STEP_{name}] = p->{name}" for name in StepSettings._fields if name in self._members]
         first = ",\n".join(_members(settings.array, core_structs(self._robot.n).pointers, "  "))
         return [
             "/* --- the loop */",
             f"static const Settings FIRST_SETTINGS = {{\n{first}\n}};",
-            table("FIRST_LAW_MEMORY", law_memory),
+            table("FIRST_LAW_MEMORY", step.law_memory if has_memory else none),
             "/* 1 for each number of the law's memory that is kept when its settings change. */",
-            table("LAW_KEEPS", law_keeps),
+            table("LAW_KEEPS", self._law_keeps if has_memory else none),
             table("FIRST_STEP", step.parameters),
             table("FIRST_OBSERVER", observer_numbers),
             table("STEP_WIDTHS", array_widths(step.program, len(step.parameters)), "static const int"),

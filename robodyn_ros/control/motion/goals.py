@@ -72,14 +72,8 @@ class Tolerances:
 Mode = Literal["waiting", "hold", "follow", "track"]
 """Source of the reference: none before the first state, a hold, a trajectory, or a stream."""
 
-MODES: dict[int, Mode] = {
-    CODES["WAITING"]: "waiting",
-    CODES["HELD"]: "hold",
-    CODES["TRAJECTORY"]: "follow",
-    CODES["STOPPING"]: "hold",
-    CODES["STREAM"]: "track",
-    CODES["TOOL"]: "track",
-}
+MODES: tuple[Mode, ...] = ("waiting", "hold", "follow", "hold", "track", "track")
+"""The mode of each source, in the order of ``memory.h``: waiting, held, trajectory, stopping, stream, tool."""
 
 Outcome = Literal[
     "succeeded", "path tolerance violated", "goal tolerance violated", "replaced", "held", "interrupted", "stopped"
@@ -221,23 +215,19 @@ class GoalResult(NamedTuple):
     text: str
 
 
+HELD_THERE, CANCELLED = "; the arm is held where it was", "Current goal cancelled"
+
 RESULTS: dict[Outcome, GoalResult] = {
     "succeeded": GoalResult("succeeded", 0, "the goal was reached"),
-    "path tolerance violated": GoalResult(
-        "aborted", -4, "a joint left its path tolerance; the arm is held where it was"
-    ),
-    "goal tolerance violated": GoalResult(
-        "aborted", -5, "the goal was not reached in time; the arm is held where it was"
-    ),
-    "replaced": GoalResult(
-        "canceled", -1, "Current goal cancelled due to new incoming action, trajectory or reference."
-    ),
+    "path tolerance violated": GoalResult("aborted", -4, f"a joint left its path tolerance{HELD_THERE}"),
+    "goal tolerance violated": GoalResult("aborted", -5, f"the goal was not reached in time{HELD_THERE}"),
+    "replaced": GoalResult("canceled", -1, f"{CANCELLED} due to new incoming action, trajectory or reference."),
     "held": GoalResult("aborted", -1, "replaced by a hold"),
     "interrupted": GoalResult(
         "aborted", -1, "interrupted by a fault, by a gap in the joint states, or by limits that did not let it begin"
     ),
     "stopped": GoalResult(
-        "canceled", -1, "Current goal cancelled during deactivate transition: the controller sends no commands now."
+        "canceled", -1, f"{CANCELLED} during deactivate transition: the controller sends no commands now."
     ),
 }
 """Outcome of a trajectory → result of its goal; statuses, codes and beginnings of texts as in
