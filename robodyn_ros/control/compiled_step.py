@@ -74,10 +74,8 @@ def step_program(law: Controller, numbers: LawNumbers) -> Program:
         is_finite = np.all(np.isfinite(efforts.total)) & np.all(np.isfinite(result.gravity))
         flags = (is_finite, np.any(result.saturated), np.any(result.rate_limited))
         rows = column([*(getattr(result, name) for name in ROWS[:REST]), *efforts])
-        return (
-            [*(column([value]) for value in given), law_memory, column([limits, *traced.settings])],
-            [ca.reshape(rows, n, len(ROWS)).T, column(flags), column(after), column(traced.memory)],
-        )
+        taken = [*(column([value]) for value in given), law_memory, column([limits, *traced.settings])]
+        return taken, [ca.reshape(rows, n, len(ROWS)).T, column(flags), column(after), column(traced.memory)]
 
     return Program("step", law_key(law, numbers), inputs, shapes, build)
 

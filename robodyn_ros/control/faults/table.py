@@ -216,11 +216,10 @@ class FaultReactions(Mapping[str, FaultReaction]):
         """
         for kind in given.keys() - FAULTS.keys():
             raise ConfigurationError(f"faults.{kind}: must be {one_of(kind, KINDS)}")
-        values = {kind: given.get(kind, ()) for kind in FAULTS}
-        self._found = {
-            kind: value if isinstance(value, REACTIONS[kind]) else REACTIONS[kind](*value)
-            for kind, value in values.items()
-        }
+        self._found: dict[str, FaultReaction] = {}
+        for kind, made in REACTIONS.items():
+            value = given.get(kind, ())
+            self._found[kind] = value if isinstance(value, made) else made(*value)
 
     def __getitem__(self, kind: str) -> FaultReaction:
         return self._found[kind]

@@ -182,10 +182,8 @@ def _program(law: Controller, numbers: LawNumbers, n: int) -> Program:
         before = column(traced.memory)
         traced.learn(1.0, dt[0], q, qd, Reference(*reference), asked, sent)
         efforts = traced.compute(q, qd, Reference(*reference), integral)
-        return (
-            [*(column([value]) for value in (dt, *given)), before, column(traced.settings)],
-            [*(column([term]) for term in efforts), column(traced.memory)],
-        )
+        taken = [*(column([value]) for value in (dt, *given)), before, column(traced.settings)]
+        return taken, [*(column([term]) for term in efforts), column(traced.memory)]
 
     inputs = (("dt", 1), *((name, n) for name in CompiledLaw.INPUTS), ("memory", len(flat(numbers.memory))))
     shapes = (*((n,) for _ in Efforts._fields), (inputs[-1][1],))

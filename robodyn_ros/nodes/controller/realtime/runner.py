@@ -49,16 +49,8 @@ FUNCTIONS = {
 }
 """Member of the struct ``Runner`` of ``runner.c`` → function of rcl."""
 
-CALLS = {
-    "update": "core_update",
-    "repeat": "core_repeat",
-    "watch": "core_watch",
-    "watch_due": "core_watch_due",
-    "carry_out": "core_request",
-    "simulated_time": "core_simulated_time",
-    "mit": "core_mit",
-}
-"""Likewise → function of the core."""
+CALLS = ("update", "repeat", "watch", "watch_due", "simulated_time", "mit")
+"""Members for functions of the core, such as ``core_update``."""
 
 
 PUBLISH = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
@@ -100,8 +92,9 @@ class LoopRunner:
         fields, transmission = self._record.fields, motors.transmission
         self._fields = fields
         self._clock = node.get_clock().handle
-        for name, function in CALLS.items():
-            getattr(fields, name)[...] = address_of(getattr(core.library, function))
+        for name in CALLS:
+            getattr(fields, name)[...] = address_of(getattr(core.library, f"core_{name}"))
+        fields.carry_out[...] = address_of(core.library.core_request)
         fields.ros_time_active[...] = node.get_clock().ros_time_is_active
         fields.core[...], fields.watch_period[...], fields.order[:] = core.address, watch_period, motors.order
         fields.ratio[:], fields.offset[:] = transmission.ratio, transmission.offset
