@@ -65,11 +65,7 @@ class ContactSettings(CheckedSettings):
         lambda: SOURCES,
     )
     sensor_load: tuple[float, ...] = setting(
-        (0.0,) * 4,
-        "mass of the parts on the force-torque sensor, and their centre of mass in its frame",
-        "kg, m",
-        -1e3,
-        1e3,
+        (0.0,) * 4, "mass and centre of mass of the parts on the force-torque sensor, in its frame", "kg, m", -1e3, 1e3
     )
     touch_wrench: tuple[float, ...] = _wrench_threshold("a touch")
     collision_wrench: tuple[float, ...] = _wrench_threshold("a collision")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import Field, fields
@@ -136,7 +137,7 @@ class FileParameters:
         """
         self.given = dict(given)
         self._places = dict(given.places) if isinstance(given, LoadedParameters) else {}
-        self._defaults = dict(defaults)
+        self._values: Mapping[str, Any] = ChainMap(self.given, dict(defaults))
         self._asked: set[str] = set()
 
     def __getitem__(self, name: str) -> Any:
@@ -146,10 +147,9 @@ class FileParameters:
             ConfigurationError: it has no value.
         """
         self._asked.add(name)
-        for values in (self.given, self._defaults):
-            if name in values:
-                return values[name]
-        raise ConfigurationError(f"parameter {name!r} must be given")
+        if name not in self._values:
+            raise ConfigurationError(f"parameter {name!r} must be given")
+        return self._values[name]
 
     def settings(self, settings: type[Settings], prefix: str = "") -> Settings:
         """A dataclass of settings, from the parameters named as its fields with a prefix.
@@ -162,7 +162,7 @@ class FileParameters:
         for item in _fields(kind):
             name = parameter_name(item, prefix)
             self._asked.add(name)
-            value = self.given.get(name, self._defaults.get(name, item.default))
+            value = self._values.get(name, item.default)
             if isinstance(item.default, float) and type(value) is int:
                 value = float(value)
             values.append(tuple(value) if isinstance(value, list) else value)

@@ -228,10 +228,9 @@ class ReferenceManager(RunningCore):
     def tool_stream(self) -> ToolStream:
         """How the tool follows its stream."""
         memory = self.memory()
-        tool = memory.tool
-        state, runs = TOOL_STATES[int(tool.state)], int(memory.references.source) == CODES["TOOL"]
+        tool, runs = memory.tool, int(memory.references.source) == CODES["TOOL"]
         distance, angle = map(float, tool.away)
-        return ToolStream(state, distance, angle, float(tool.delay), runs)
+        return ToolStream(TOOL_STATES[int(tool.state)], distance, angle, float(tool.delay), runs)
 
     @property
     def speed(self) -> float:

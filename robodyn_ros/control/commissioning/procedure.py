@@ -72,7 +72,7 @@ class Commissioning:
         self.outcome = findings.CommissioningOutcome(robot.name)
         self.stage, self.finished = "watching the arm at rest", False
         self.question: str | None = None
-        self._answer: bool | None = None
+        self._answers: list[bool] = []
         self._robot, self._space, self._guided = robot, ConfigurationSpace(robot), guided
         self._drives = drives or DriveCompensation.none(robot.n)
         self._arm = Moves(dynamics, self.settings, self._drives)
@@ -100,7 +100,7 @@ class Commissioning:
 
     def answer(self, yes: bool) -> None:
         """Give the user's answer to the question."""
-        self._answer, self.question = yes, None
+        self._answers, self.question = [yes], None
 
     def stop(self, why: str) -> None:
         """End the procedure: the efforts return to zero within ``RETREAT_TIME``."""
@@ -180,13 +180,10 @@ class Commissioning:
             found.seen = yield from self._ask(f"Did {joint.name} go first in its {ahead} direction, {turn} {axis}?")
 
     def _ask(self, question: str) -> Script[bool]:
-        self.question, self._answer = question, None
-        while (said := self._reply()) is None:
+        self.question, self._answers = question, []
+        while not self._answers:
             yield self._arm.wait()
-        return said
-
-    def _reply(self) -> bool | None:
-        return self._answer
+        return self._answers.pop()
 
     def _settled(self) -> Script[None]:
         if not (yield from self._arm.settle()):

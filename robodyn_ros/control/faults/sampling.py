@@ -100,12 +100,10 @@ def check_sampling(settings: LoopSettings, now: LoopSettings | None, sampling: S
     name, problem = sampling_problem(settings, sampling._replace(carried=carried), q, PERIODS_IN_TIMEOUT)
     if not problem:
         return
-    if now is None:
-        is_worse = True
-    elif name == "state_timeout":
+    if now is not None and name == "state_timeout":
         is_worse = settings.safety.state_timeout < now.safety.state_timeout
     else:
-        is_worse = carried < judged(now, afresh, q).carried
+        is_worse = now is None or carried < judged(now, afresh, q).carried
     if is_worse:
         raise InputError(name, problem)
 

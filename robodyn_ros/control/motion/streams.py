@@ -42,11 +42,7 @@ class StreamSettings(CheckedSettings):
         (0.5, 2.0), "greatest speed and angular velocity of the streamed reference", "m/s, rad/s", 1e-3, 100.0
     )
     acceleration: tuple[float, ...] = setting(
-        (5.0, 20.0),
-        "greatest acceleration and angular acceleration of the streamed reference",
-        "m/s², rad/s²",
-        1e-2,
-        1e4,
+        (5.0, 20.0), "greatest linear and angular acceleration of the streamed reference", "m/s², rad/s²", 1e-2, 1e4
     )
 
 

@@ -81,17 +81,13 @@ def declare_node_parameters(node: Node) -> None:
     choices = f"one of {', '.join(available('controllers'))}"
     declare(node, "controller", "computed_torque", "controller plugin", constraints=choices)
     declare(node, "autostart", True, "configure and activate as soon as there is a description", read_only=True)
-    for spec in loop_settings.PAYLOAD:
+    for spec in (*loop_settings.PAYLOAD, TOOL):
         declare_spec(node, spec)
-    declare_settings(node, PayloadSettings, "payload_estimation.")
     declare(node, "estimates_file", "", "path of the YAML file for the learnt values of the law; none if empty")
-    declare_spec(node, TOOL)
-    others = (MitSettings, ""), (ToolSettings, ""), (StreamSettings, "stream.")
-    for settings, prefix in (*loop_settings.ARM_SETTINGS, *others):
+    own = (PayloadSettings, "payload_estimation."), (MitSettings, ""), (ToolSettings, ""), (StreamSettings, "stream.")
+    laws = ((settings, prefix) for prefix, settings in loop_settings.law_settings().items())
+    for settings, prefix in (*own, *loop_settings.ARM_SETTINGS, *laws, (RealtimeSettings, "")):
         declare_settings(node, settings, prefix)
-    for prefix, settings in loop_settings.law_settings().items():
-        declare_settings(node, settings, prefix)
-    declare_settings(node, RealtimeSettings)
     declare_settings(node, DiagnosticsSettings, read_only=True)
     declare_scheduling(node, SchedulingSettings())
 
