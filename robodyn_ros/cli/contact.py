@@ -30,8 +30,7 @@ from robodyn_ros.cli.console import check_file, console, print_json, simple_tabl
 from robodyn_ros.cli.verb import ExitCode, add_option, add_parameters, gather, values_of
 from robodyn_ros.control.contact import ProposedThresholds, observe_motion, propose_thresholds
 from robodyn_ros.control.drives import CompensationSettings, DriveCompensation
-from robodyn_ros.control.laws.base import FrictionCompensation
-from robodyn_ros.control.laws.computed_torque import SMOOTHING
+from robodyn_ros.control.laws.base import SMOOTHING, FrictionCompensation
 from robodyn_ros.control.loop_settings import loop_default_values, model_parameters
 from robodyn_ros.control.momentum_observer import MomentumObserver
 from robodyn_ros.dynamics.base import Dynamics

@@ -26,8 +26,7 @@ from robodyn_ros.control.laws.gravity_compensation import GravityCompensation
 from robodyn_ros.control.limits import Limits, StaticLoad, check_static_load
 from robodyn_ros.control.motion.goals import GoalSettings, JointTolerances, Tolerances
 from robodyn_ros.control.motion.streams import StreamedTool, StreamSettings
-from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY, Payload
+from robodyn_ros.dynamics import STANDARD_GRAVITY, Dynamics, Payload
 from robodyn_ros.errors import ConfigurationError, InputError, PluginError
 from robodyn_ros.plugins import available, create, load, load_whole
 from robodyn_ros.robot import Array, Joint, Robot, tip

@@ -47,8 +47,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import finite_array
-from robodyn_ros.control.laws.base import FrictionCompensation
-from robodyn_ros.control.laws.computed_torque import SMOOTHING
+from robodyn_ros.control.laws.base import SMOOTHING, FrictionCompensation
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.task_space import TaskSpace

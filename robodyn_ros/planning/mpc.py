@@ -41,8 +41,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.control.laws.base import Controller, Efforts, FrictionCompensation, Reference
-from robodyn_ros.control.laws.computed_torque import SMOOTHING, ComputedTorque
+from robodyn_ros.control.laws.base import SMOOTHING, Controller, Efforts, FrictionCompensation, Reference
+from robodyn_ros.control.laws.computed_torque import ComputedTorque
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.engine.casadi import ca

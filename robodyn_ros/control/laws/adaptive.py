@@ -36,9 +36,9 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros.checks import finite_array
+from robodyn_ros.control.laws import base
 from robodyn_ros.control.laws.adaptation import Adaptation, AdaptiveSettings
 from robodyn_ros.control.laws.base import AccelerationGains, Controller, Efforts, FrictionCompensation, Reference
-from robodyn_ros.control.laws.computed_torque import SMOOTHING
 from robodyn_ros.control.step import differ
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.parameters import Parameters
@@ -210,7 +210,7 @@ class Adaptive(Controller):
 
 def _shape(qd: Array) -> Array:
     """The factors of viscous and Coulomb friction, (2, n)."""
-    return np.stack([qd, np.tanh(qd / SMOOTHING)])
+    return np.stack([qd, np.tanh(qd / base.SMOOTHING)])
 
 
 def _column(name: str, memory: dict[str, Any], keys: tuple[str, ...], shape: tuple[int, ...]) -> Array:

@@ -20,8 +20,7 @@ from numpy.typing import ArrayLike
 from robodyn_ros.checks import non_negative
 from robodyn_ros.document.blocks import Block, literal_table, literal_text
 from robodyn_ros.document.html import Summarised
-from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.dynamics.parameters import Parameters
+from robodyn_ros.dynamics import Dynamics, Parameters
 from robodyn_ros.errors import EffortError, InputError
 from robodyn_ros.plugins import require
 from robodyn_ros.robot.pose import Array, read_only
@@ -301,6 +300,11 @@ RESULTS: dict[str, Callable[[str, object, int], str]] = {
 CONSTANTS = {"feedback": ("effort", "acceleration")}  #: Attribute of a law's class → its allowed values.
 
 require("controllers", Controller, CONSTANTS, "dynamics", "kp", "kd", "ki", check=check_results)
+
+
+SMOOTHING = 0.002
+"""Reference velocity at which three quarters of the Coulomb friction are fed forward [rad/s] or [m/s]. A reference has
+no noise, so this is small. Below it friction is not fully compensated: a joint sticks at both ends of each motion."""
 
 
 class FrictionCompensation:

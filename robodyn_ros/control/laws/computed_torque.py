@@ -14,12 +14,8 @@ reference velocity (:class:`robodyn_ros.control.laws.base.FrictionCompensation`)
 
 from __future__ import annotations
 
-from robodyn_ros.control.laws.base import Efforts, FrictionLaw, Reference
+from robodyn_ros.control.laws.base import SMOOTHING, Efforts, FrictionLaw, Reference
 from robodyn_ros.robot.pose import Array
-
-SMOOTHING = 0.002
-"""Reference velocity at which three quarters of the Coulomb friction are fed forward [rad/s] or [m/s]. A reference has
-no noise, so this is small. Below it friction is not fully compensated: a joint sticks at both ends of each motion."""
 
 
 class ComputedTorque(FrictionLaw):

@@ -25,8 +25,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_ros.control.laws.base import AccelerationGains, Controller, Efforts, Reference
-from robodyn_ros.control.laws.computed_torque import SMOOTHING, ComputedTorque
+from robodyn_ros.control.laws.base import SMOOTHING, AccelerationGains, Controller, Efforts, Reference
+from robodyn_ros.control.laws.computed_torque import ComputedTorque
 from robodyn_ros.control.momentum_observer import momentum_residual
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import CheckedSettings, setting

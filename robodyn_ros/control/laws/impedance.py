@@ -20,8 +20,7 @@ International Journal of Control 47 (1988).
 
 from __future__ import annotations
 
-from robodyn_ros.control.laws.base import Efforts, FrictionLaw, Reference
-from robodyn_ros.control.laws.computed_torque import SMOOTHING
+from robodyn_ros.control.laws.base import SMOOTHING, Efforts, FrictionLaw, Reference
 from robodyn_ros.robot.pose import Array
 
 

@@ -23,8 +23,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.control.laws.base import AccelerationGains, Efforts, FrictionLaw, Reference
-from robodyn_ros.control.laws.computed_torque import SMOOTHING
+from robodyn_ros.control.laws.base import SMOOTHING, AccelerationGains, Efforts, FrictionLaw, Reference
 from robodyn_ros.dynamics.task_space import DIRECTIONS, FLOOR, TaskSpace, TaskTerms
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.so3 import rotation_vector

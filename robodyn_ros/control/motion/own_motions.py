@@ -22,8 +22,7 @@ import numpy as np
 from robodyn_ros.control.limits import Limits
 from robodyn_ros.control.motion.point_to_point import braking, durations, point_to_point, rest_to_rest
 from robodyn_ros.control.motion.trajectory import FIELDS, Sample, Trajectory
-from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.dynamics.parameters import Parameters
+from robodyn_ros.dynamics import Dynamics, Parameters
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.engine.c_interface import start_library_of
 from robodyn_ros.errors import NotReadyError
