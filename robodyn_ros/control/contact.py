@@ -70,11 +70,7 @@ class ContactSettings(CheckedSettings):
     touch_wrench: tuple[float, ...] = _wrench_threshold("a touch")
     collision_wrench: tuple[float, ...] = _wrench_threshold("a collision")
     energy: float = setting(
-        0.0,
-        "greatest kinetic energy of the effective mass at the link, in the direction of motion (0: no limit)",
-        "J",
-        0.0,
-        1e6,
+        0.0, "greatest kinetic energy of the link's effective mass along its motion (0: no limit)", "J", 0.0, 1e6
     )
 
     def __post_init__(self) -> None:

@@ -180,7 +180,6 @@ class Core:
     def mit(self, t: float, q: Array, effort: Array, greatest: Array) -> Array:
         """``core_mit``: position, velocity, stiffness, damping and feed-forward effort, (5, n)."""
         found = np.zeros((5, self.n))
-        inputs = (ctypes.c_void_p(array.ctypes.data) for array in (q, effort, greatest))
-        rows = (ctypes.c_void_p(row.ctypes.data) for row in found)
-        self.library.core_mit(self._pointer, ctypes.c_double(t), *inputs, *rows)
+        places = (ctypes.c_void_p(array.ctypes.data) for array in (q, effort, greatest, *found))
+        self.library.core_mit(self._pointer, ctypes.c_double(t), *places)
         return found

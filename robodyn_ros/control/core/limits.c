@@ -30,9 +30,7 @@ static void blend(StepMemory* m, double duration) {
   m->blend_time = duration; m->blending = 1;
 }
 
-static int differ(double before, double after) {
-  return fabs(before - after) > EFFORT_ROUNDING * (1 + fabs(after));
-}
+static int differ(double before, double after) { return fabs(before - after) > EFFORT_ROUNDING * (1 + fabs(after)); }
 
 /* The least and the greatest effort that may be sent to a joint whose drive adds an effort by itself. */
 static double least_effort(const Settings* s, int i, double added) { return greater(-added, 0) - s->effort_limit[i]; }

@@ -92,13 +92,12 @@ def gains(
         InputError: an argument has the wrong shape, is negative or not finite.
     """
     n = dynamics.robot.n
-    omega = non_negative("natural_frequency", natural_frequency, n)
-    zeta = non_negative("damping_ratio", damping_ratio, n)
-    rho = non_negative("integral_rate", integral_rate, n)
-    stiff, damped = non_negative("stiffness", stiffness, n), non_negative("damping", damping, n)
+    given = {"natural_frequency": natural_frequency, "damping_ratio": damping_ratio, "integral_rate": integral_rate}
+    given |= {"stiffness": stiffness, "damping": damping}
+    checked = {name: non_negative(name, value, n) for name, value in given.items()}
     inertia = np.diagonal(dynamics.mass_matrix(finite_array("home", home, (n,))))
     scale = np.ones(n) if law.feedback == "acceleration" else inertia
-    return gains_by_inertia(inertia, scale, omega, zeta, rho, stiff, damped)
+    return gains_by_inertia(inertia, scale, **checked)
 
 
 def gains_by_inertia(

@@ -63,8 +63,7 @@ from robodyn_ros.nodes.controller.parameters import (
     make_dynamics,
 )
 from robodyn_ros.nodes.controller.payload import PayloadEstimation
-from robodyn_ros.nodes.controller.realtime.runner import CODE as RUNNER
-from robodyn_ros.nodes.controller.realtime.runner import prepare_runner
+from robodyn_ros.nodes.controller.realtime import runner
 from robodyn_ros.nodes.controller.tool import Frames, StreamInput, TargetInput, ToolPose
 from robodyn_ros.plugins import raised
 from robodyn_ros.robot import LockedJoints, Robot, tip
@@ -334,7 +333,7 @@ class ConfiguredController:
         joints, transmission = joint_order(parameters, robot), make_transmission(parameters, robot)
         tool = robot.link(parameters["tool"] or tip(robot), "tool").name
         with library_log(node):
-            start_core(robot.n, RUNNER)
+            start_core(robot.n, runner.CODE)
             dynamics = make_dynamics(parameters, robot)
             start_tool_motion(robot, tool)
             loop = ControlLoop.from_settings(with_streams(make_loop_settings(parameters, dynamics), parameters))
@@ -343,7 +342,7 @@ class ConfiguredController:
                 motion = ToolMotion(robot, tool)
             except NotReadyError as problem:  # there is no CasADi, and it was not compiled ahead for the arm
                 node.get_logger().warning(f"no ~/goal_pose: {problem}")
-            prepare_runner(robot.n)  # now, because compiling it later would delay commands
+            runner.prepare_runner(robot.n)  # now, because compiling it later would delay commands
         made = f"{parameters['controller']} on {parameters['dynamics']} dynamics"
         node.get_logger().info(f"{robot.name}: {robot.n} joints, {made}")
         self._faults = faults
