@@ -35,8 +35,7 @@ from robodyn_ros.engine.c_interface import CStructs, Record, address_of
 from robodyn_ros.engine.program import Program
 from robodyn_ros.engine.tracing import TraceError
 from robodyn_ros.errors import NotReadyError
-from robodyn_ros.robot.configuration import ConfigurationSpace
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, ConfigurationSpace
 
 log = logging.getLogger("robodyn_ros")
 

@@ -10,6 +10,7 @@ it, and :mod:`~robodyn_ros.robot.tree` orders them into the bodies of a :class:`
 locks some of its joints.
 """
 
+from robodyn_ros.robot.configuration import ConfigurationSpace, random_positions
 from robodyn_ros.robot.pose import Array, Pose
 from robodyn_ros.robot.reduction import LockedJoints
 from robodyn_ros.robot.robot import Body, Inertial, Joint, Link, Mimic, Robot, tip
@@ -18,6 +19,7 @@ from robodyn_ros.robot.urdf import DescriptionSettings, as_robot, load_robot, re
 __all__ = [
     "Array",
     "Body",
+    "ConfigurationSpace",
     "DescriptionSettings",
     "Inertial",
     "Joint",
@@ -28,6 +30,7 @@ __all__ = [
     "Robot",
     "as_robot",
     "load_robot",
+    "random_positions",
     "reload_robot",
     "tip",
 ]

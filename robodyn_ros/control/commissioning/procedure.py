@@ -29,8 +29,7 @@ from robodyn_ros.control.commissioning.moves import ONSET, PUSH_RATE, STROKE_SPE
 from robodyn_ros.control.drives import DriveCompensation
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import ConfigurationError
-from robodyn_ros.robot.configuration import ConfigurationSpace
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, ConfigurationSpace
 
 REST_TIME = 1.0  #: Time that the arm is watched at rest [s].
 GRAVITY_STEPS = 4  #: Steps from no compensation of gravity to all of it.

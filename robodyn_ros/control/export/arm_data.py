@@ -42,8 +42,7 @@ from robodyn_ros.engine.listing import c_number
 from robodyn_ros.engine.program import Program, digest
 from robodyn_ros.engine.tracing import TracedArray, column, elements_of, symbols
 from robodyn_ros.errors import ConfigurationError
-from robodyn_ros.robot import Array, Inertial, Robot
-from robodyn_ros.robot.configuration import random_positions
+from robodyn_ros.robot import Array, Inertial, Robot, random_positions
 
 ODD_STEPS = 20  #: Number of steps after which every number of a law's memory has changed.
 PER_LINE = 4  #: Elements in a line of a table.

@@ -19,8 +19,7 @@ import numpy as np
 from robodyn_ros.dynamics.base import Dynamics, finite_result
 from robodyn_ros.errors import ModelError, NotReadyError, RobodynError
 from robodyn_ros.plugins import raised
-from robodyn_ros.robot import Array, reload_robot
-from robodyn_ros.robot.configuration import random_positions
+from robodyn_ros.robot import Array, random_positions, reload_robot
 
 TIMEOUT = 120.0  #: Longest duration of a dry run [s]: compiling a long arm for the first time takes some seconds.
 STATES = 5  #: Number of states that are tried.

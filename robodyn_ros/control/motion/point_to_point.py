@@ -35,8 +35,7 @@ from robodyn_ros.control.laws.gains import JointGains
 from robodyn_ros.control.motion.trajectory import Sample, Trajectory
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import InputError
-from robodyn_ros.robot.configuration import ConfigurationSpace
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, ConfigurationSpace
 
 PEAK_VELOCITY = 15.0 / 8.0  #: Greatest speed of a quintic from rest to rest, in Δ/T [-].
 PEAK_ACCELERATION = 10.0 / np.sqrt(3.0)  #: Greatest acceleration of a quintic from rest to rest, in Δ/T² [-].

@@ -22,8 +22,7 @@ from robodyn_ros.engine.c_interface import address_of, plain_function
 from robodyn_ros.engine.program import Program
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics
-from robodyn_ros.robot import Array, Robot, tip
-from robodyn_ros.robot.configuration import random_positions
+from robodyn_ros.robot import Array, Robot, random_positions, tip
 from robodyn_ros.settings import CheckedSettings, setting
 
 LENGTH = 0.3  #: Distance with the same weight as a rotation by one radian, if joints cannot follow both [m].
