@@ -182,8 +182,7 @@ def block_maxima(t: ArrayLike, values: ArrayLike) -> Array:
     """
     times, rows = np.asarray(t, dtype=np.float64), np.asarray(values, dtype=np.float64)
     place = ((times - times[0]) / BLOCK).astype(int)
-    count = int(place[-1])  # the last block is not complete
-    if count < LEAST_BLOCKS:
+    if (count := int(place[-1])) < LEAST_BLOCKS:  # the last block is not complete
         least = LEAST_BLOCKS * BLOCK
         raise InputError("recording", f"lasts {times[-1] - times[0]:.3g} s; thresholds need at least {least:g} s", t)
     return np.array([rows[place == k].max(axis=0) for k in range(count) if (place == k).any()])

@@ -294,8 +294,7 @@ class ForceTorqueSensor:
             InputError: the measured wrench is not 6 finite numbers.
         """
         weight = self._mass * (rotation.T @ gravity)
-        taken = np.concatenate((weight, np.cross(self._com, weight)))
-        self._raw = finite_array("wrench", measured, (6,)) - taken
+        self._raw = finite_array("wrench", measured, (6,)) - np.concatenate((weight, np.cross(self._com, weight)))
         return self._raw - self.bias
 
     def tare(self) -> None:

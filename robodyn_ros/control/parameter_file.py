@@ -284,8 +284,7 @@ def read_parameters(path: Path, node: str, namespace: str = "", *, named: bool =
         content = construct(tree)
     except YamlError as cause:
         raise InputError("parameter file", f"{path} cannot be read: {cause}", path) from cause
-    nodes = [key.rpartition("/")[2] for key, _ in _sections(content, "")]
-    if not nodes:
+    if not (nodes := [key.rpartition("/")[2] for key, _ in _sections(content, "")]):
         raise InputError("parameter file", f"{path} has no {PARAMETERS!r}", path)
     for other in nodes if node not in nodes else ():
         if misspelt(other, [node]):

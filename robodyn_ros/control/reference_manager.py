@@ -108,8 +108,7 @@ class ReferenceManager(RunningCore):
             LimitError: the trajectory leaves the position limits, or is too fast, at a point or between two; or it
                 has efforts beyond the limits.
         """
-        memory = self.memory()
-        if memory.active:  # before the slow work
+        if (memory := self.memory()).active:  # before the slow work
             raise Refused(CODES["CORE_FAULT"], 0, float(memory.active_kind), 0.0).error("trajectory", self.robot)
         return self.follow_prepared(self.prepare(trajectory, t_start, joints), tolerances)
 

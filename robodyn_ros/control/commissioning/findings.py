@@ -209,12 +209,10 @@ def joint_rows(outcome: CommissioningOutcome) -> list[tuple[str, ...]]:
 def advice(outcome: CommissioningOutcome) -> list[str]:
     """Recommendations for the next steps."""
     said = [f"{outcome.stopped[0].upper()}{outcome.stopped[1:]}."] if outcome.stopped else []
-    friction = [joint for joint in outcome.joints if np.isfinite(joint.friction) and not joint.problems]
-    if friction:
+    if friction := [joint for joint in outcome.joints if np.isfinite(joint.friction) and not joint.problems]:
         values = ", ".join(f"{joint.name} {_quantity(joint.friction, joint.effort_unit)}" for joint in friction)
         said.append(f"Write this friction into the <dynamics> tags of the URDF: {values}.")
-    smooth = [joint.name for joint in friction if joint.friction < HELPED_FRICTION * joint.friction_model]
-    if smooth:
+    if smooth := [joint.name for joint in friction if joint.friction < HELPED_FRICTION * joint.friction_model]:
         said.append(HELPED.format(", ".join(smooth)))
     if any(joint.seen is None for joint in outcome.joints):
         said.append(MIRROR)

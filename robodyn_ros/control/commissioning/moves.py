@@ -147,8 +147,7 @@ class Moves:
             if abs(moves[-1]) < ONSET and others.max() > PUSH:
                 found.instead = self._robot.joint_names[int(others.argmax())]
                 break
-        push = evaluate_push(direction, rate, times, moves)
-        if np.isfinite(push.inertia):
+        if np.isfinite((push := evaluate_push(direction, rate, times, moves)).inertia):
             self.damped[index] = push.damper
         yield from self.release()
         return push

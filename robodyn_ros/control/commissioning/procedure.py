@@ -140,8 +140,7 @@ class Commissioning:
         end, start = arm.t + REST_TIME, arm.q
         while arm.t < end:
             yield arm.wait()
-            moved = np.abs(arm.q - start)
-            if moved.max() > 2.0 * ONSET:
+            if (moved := np.abs(arm.q - start)).max() > 2.0 * ONSET:
                 name = self._robot.joint_names[int(moved.argmax())]
                 yield from self._end(f"{name} moves without effort: begin where the arm lies, hangs or is supported")
 

@@ -64,8 +64,7 @@ class ExportedParameter(NamedTuple):
     @property
     def kind(self) -> str:
         """``d`` number, ``i`` integer, ``b`` on or off, ``s`` text, ``v`` numbers, ``l`` list of texts."""
-        value = self.spec.default
-        if isinstance(value, list):
+        if isinstance(value := self.spec.default, list):
             return "l" if not value or isinstance(value[0], str) else "v"
         return {bool: "b", int: "i", str: "s"}.get(type(value), "d")
 

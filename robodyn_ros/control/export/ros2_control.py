@@ -171,8 +171,7 @@ def export_package(
         frozen = controller_parameters.frozen_groups(given, defaults, dynamics, law)
         settings = with_streams(make_loop_settings(values, dynamics, law), values)
         loop = ControlLoop.from_settings(settings)
-        step = loop.compiled_step
-        if step is None:
+        if (step := loop.compiled_step) is None:
             raise ConfigurationError(f"{law} cannot be written as C: it runs as Python")
         parameters = controller_parameters.exported_parameters(robot, given, law, frozen)
         stream = StreamedTool.of(robot, values[TOOL.name])

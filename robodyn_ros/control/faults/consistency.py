@@ -89,8 +89,7 @@ def afforded(explained: dict[str, Array]) -> dict[str, float]:
     """
     found = {}
     for name in ("unknown_payload", "push_force"):
-        most = float(explained[name].max())
-        if most > AFFORDED:
+        if (most := float(explained[name].max())) > AFFORDED:
             value = getattr(SafetySettings(), name) * AFFORDED / most
             place = 10.0 ** np.floor(np.log10(value))
             found[name] = float(f"{np.floor(value / place) * place:.1g}")

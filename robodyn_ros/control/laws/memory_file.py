@@ -82,8 +82,7 @@ def read_memory(path: str | os.PathLike[str], robot: str, law: str) -> LawMemory
         InputError: the file cannot be read, is no such file, or is of another arm; or it is missing, and has no folder
             in which it could be written.
     """
-    file = _file(path)
-    if not file.parent.is_dir():
+    if not (file := _file(path)).parent.is_dir():
         raise InputError("path", f"{file} can be neither read nor written: there is no folder {file.parent}", path)
     memory = _read(file, robot).get(law) if file.exists() else None
     if memory is None:

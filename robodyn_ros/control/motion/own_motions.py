@@ -170,11 +170,8 @@ def payload_motion(
     unexplained = np.abs(effort - dynamics.gravity(held))
     checked = trajectory.samples(np.linspace(0.0, trajectory.duration, CHECKS * len(legs)))
     for needed in np.abs(dynamics.inverse(*checked)) + unexplained:
-        too_much = np.flatnonzero(needed > STRAIN * limits.effort)
-        if len(too_much):
-            joint = robot.joints[too_much[0]]
-            raise NotReadyError(
-                f"{joint.name} would need about {needed[too_much[0]]:.3g} {joint.effort_unit} on the path, and "
-                f"{STRAIN:g} of its limit are {STRAIN * limits.effort[too_much[0]]:.3g}"
-            )
+        for place in np.flatnonzero(needed > STRAIN * limits.effort):
+            weak, most = robot.joints[place], STRAIN * limits.effort[place]
+            about = f"{weak.name} would need about {needed[place]:.3g} {weak.effort_unit} on the path"
+            raise NotReadyError(f"{about}, and {STRAIN:g} of its limit are {most:.3g}")
     return trajectory

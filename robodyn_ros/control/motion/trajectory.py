@@ -145,9 +145,7 @@ class Trajectory:
         """Position, velocity and acceleration at time t [s]; at rest before the first and after the last point."""
         if t >= self._end:
             return self._last
-        if t < self._begin:
-            return self._first
-        return Sample(*(curve(t) for curve in self._curves))
+        return self._first if t < self._begin else Sample(*(curve(t) for curve in self._curves))
 
     def samples(self, times: Array) -> Sample:
         """Positions, velocities and accelerations at times (K,) [s], (K, n) each; those of the curve at the last point,
@@ -276,8 +274,7 @@ def read_trajectory(path: str | os.PathLike[str], robot: Robot) -> Trajectory:
 
 def _rows(field: str, points: Sequence[dict[str, Any]], count: int) -> Array | None:
     """Values of all points (K, count); None if no point has any."""
-    rows = [point.get(field) or [] for point in points]
-    if not any(rows):
+    if not any(rows := [point.get(field) or [] for point in points]):
         return None
     if any(len(row) != count for row in rows):
         raise ValueError(f"{field} of every point must have {count} values, one for each joint")

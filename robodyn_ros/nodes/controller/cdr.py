@@ -159,8 +159,7 @@ class CdrTemplate:
         """Each of ``fields`` names a sequence of n doubles that changes; all else of the message, which may have a
         header, is constant.
         """
-        stamped = hasattr(message, "header")
-        if stamped:
+        if stamped := hasattr(message, "header"):
             message.header.stamp.sec, message.header.stamp.nanosec = MARK, MARK >> 8
         marks = {field: np.arange(1.0, n + 1.0) * -np.pi * 10.0 ** (30 + k) for k, field in enumerate(fields)}
         for field, values in marks.items():
@@ -168,7 +167,10 @@ class CdrTemplate:
         encoded = _whole(serialize_message(message), type(message))
         self.buffer = bytearray(encoded)
         self.stamp = encoded.index(struct.pack("=iI", MARK, MARK >> 8)) if stamped else -1
-        self.places = {field: self._place(encoded, values) for field, values in marks.items()}
+        self.places: dict[str, slice] = {}
+        for field, values in marks.items():
+            start = encoded.index(values.tobytes())
+            self.places[field] = slice(start, start + values.nbytes)
 
     def fill(self, stamp: Stamp, **values: Array) -> bytes:
         """The serialized message with a stamp, and with arrays (n,) under the names of the fields."""
@@ -178,11 +180,6 @@ class CdrTemplate:
         for field, array in values.items():
             buffer[self.places[field]] = array.tobytes()
         return bytes(buffer)
-
-    @staticmethod
-    def _place(encoded: bytes, values: Array) -> slice:
-        start = encoded.index(values.tobytes())
-        return slice(start, start + values.nbytes)
 
 
 def _whole(encoded: bytes, kind: Any) -> bytes:
@@ -260,15 +257,17 @@ def read_trajectory_message(data: bytes | memoryview, most_points: int) -> Traje
         InputError: it is no such message, has no points or too many, or points with different fields, or
             :class:`Trajectory` refuses it.
     """
-    order = BYTE_ORDERS.get(bytes(data[:2]))
-    if order is None:  # an encoding of another middleware
+    if (order := BYTE_ORDERS.get(bytes(data[:2]))) is None:  # an encoding of another middleware
         message = decode(bytes(data), JointTrajectory, len(data))
         check_size(len(message.points), most_points)
         return TrajectoryMessage(list(message.joint_names), *to_trajectory(message))
     reader = CdrReader(data, order)
     sec, nanosec = reader.unpack("iI")
     reader.text()  # the frame
-    joints = [reader.text() for _ in range(reader.count(MOST_JOINTS, "joint_names"))]
+    (count,) = reader.unpack("I")
+    if count > MOST_JOINTS:
+        raise InputError("joint_names", f"has {count} entries, more than {MOST_JOINTS}", count)
+    joints = [reader.text() for _ in range(count)]
     (count,) = reader.unpack("I")
     check_size(count, most_points)
     first = reader.points(1)  # it may be aligned otherwise than the others
@@ -319,13 +318,6 @@ class CdrReader:
         place = _aligned(self._place, 4)
         self._move(place + 4 * len(kinds))
         return struct.unpack_from(self._order + kinds, self._data, place)
-
-    def count(self, most: int, what: str) -> int:
-        """The length of a sequence."""
-        (count,) = self.unpack("I")
-        if count > most:
-            raise InputError(what, f"has {count} entries, more than {most}", count)
-        return count
 
     def text(self) -> str:
         """A string, up to its first NUL as rclpy reads it; bytes that are no UTF-8 are replaced."""

@@ -115,9 +115,7 @@ class ClosedLoop:
         """State of the controller, in a word or two."""
         if not self._active:
             return "inactive"
-        if not self.enabled:
-            return "disabled"
-        return self.problem or self.control.mode
+        return self.problem or self.control.mode if self.enabled else "disabled"
 
     @property
     def problem(self) -> str:

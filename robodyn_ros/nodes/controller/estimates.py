@@ -67,8 +67,7 @@ class Estimates:
         try:
             if self._writing is not None:
                 self._writing.wait(DISK_LIMIT)
-            task = self._begin_to_write()
-            if not task.wait(DISK_LIMIT):
+            if not (task := self._begin_to_write()).wait(DISK_LIMIT):
                 raise NotReadyError(f"{self._path} is not written within {DISK_LIMIT:g} s")
             task.result()
         except RobodynError as problem:

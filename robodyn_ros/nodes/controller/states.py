@@ -129,5 +129,4 @@ class StateMerger:
         if not self._fresh.all():
             return None
         self._fresh[:] = False
-        velocity = self._qd.copy() if self._moving.all() else None
-        return Measured(divmod(newest, NANO), self._q.copy(), velocity)
+        return Measured(divmod(newest, NANO), self._q.copy(), self._qd.copy() if self._moving.all() else None)
