@@ -206,30 +206,18 @@ def spectral_radius(period: float, delay: float, gains: AccelerationGains) -> fl
     """
     stiffness, damping, integral = gains
     n, whole = len(stiffness), int(delay / period)
-    late = delay - whole * period
-    early = period - late
-    summed = integral.any()
-    inputs = n * (3 + whole)
-    size = inputs + n * summed
-    joint, q, qd = np.arange(n), slice(0, n), slice(n, 2 * n)
-    matrix = np.zeros((size, size))  # of q, q̇ and the inputs before, the latest first; then the integral
-    feedback = matrix[2 * n : 3 * n]
-    feedback[:, q], feedback[:, qd] = -(stiffness + period * integral), -damping
+    late, one, summed = delay - whole * period, np.eye(n), bool(integral.any())
+    early, count = period - late, 3 + whole + summed
+    parts = np.zeros((count, n, count, n))  # of q, q̇ and the inputs before, the latest first; then the integral
+    parts[2, :, 0], parts[2, :, 1] = -(stiffness + period * integral), -damping
     if summed:
-        feedback[:, inputs:] = -integral
-        matrix[inputs + joint, joint] = period
-        matrix[inputs + joint, inputs + joint] = 1.0
-    if whole == 0:
-        matrix[q], matrix[qd] = 0.5 * early**2 * feedback, early * feedback
-    else:
-        matrix[joint, n * (1 + whole) + joint] = 0.5 * early**2
-        matrix[n + joint, n * (1 + whole) + joint] = early
-    matrix[joint, n * (2 + whole) + joint] = late * (period - 0.5 * late)
-    matrix[n + joint, n * (2 + whole) + joint] = late
-    matrix[joint, joint] += 1.0
-    matrix[joint, n + joint] += period
-    matrix[n + joint, n + joint] += 1.0
-    shifted = np.arange(n * whole)
-    matrix[3 * n + shifted, 2 * n + shifted] = 1.0
-    poles = np.abs(np.linalg.eigvals(matrix))
+        parts[2, :, -1], parts[-1, :, 0], parts[-1, :, -1] = -integral, period * one, one
+    acting = parts[2].copy() if whole == 0 else np.zeros((n, count, n))
+    if whole:
+        acting[:, 1 + whole] = one
+    parts[0], parts[1] = 0.5 * early**2 * acting, early * acting
+    parts[0, :, 2 + whole], parts[1, :, 2 + whole] = late * (period - 0.5 * late) * one, late * one
+    for row, column, gain in ((0, 0, 1.0), (0, 1, period), (1, 1, 1.0), *((3 + k, 2 + k, 1.0) for k in range(whole))):
+        parts[row, :, column] += gain * one
+    poles = np.abs(np.linalg.eigvals(parts.reshape(count * n, count * n)))
     return float(np.where(np.abs(poles - 1.0) < ROUNDING, 0.0, poles).max())
