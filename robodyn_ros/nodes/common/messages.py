@@ -88,6 +88,11 @@ def seconds(time: Time | Duration) -> float:
     return float(time.sec + time.nanosec / NANO)
 
 
+def seconds_now(node: Node) -> float:
+    """The time by a node's clock in [s]."""
+    return float(node.get_clock().now().nanoseconds) / NANO
+
+
 def stamp(nanoseconds: int) -> Time:
     """A message's time, of a time in [ns]."""
     sec, nanosec = divmod(nanoseconds, NANO)

@@ -19,7 +19,6 @@ from collections.abc import Callable, Sequence
 from time import perf_counter
 
 import numpy as np
-from rclpy.clock import Clock
 from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64
@@ -31,7 +30,7 @@ from robodyn_ros.control.motion.streams import StreamVelocity
 from robodyn_ros.errors import InputError, NotReadyError, RobodynError
 from robodyn_ros.nodes.common.client_library import NEWEST, RELIABLE
 from robodyn_ros.nodes.common.diagnostics import PAUSE, Faults
-from robodyn_ros.nodes.common.messages import NANO, decode, seconds, to_reference, to_trajectory
+from robodyn_ros.nodes.common.messages import decode, seconds, seconds_now, to_reference, to_trajectory
 from robodyn_ros.nodes.common.threads import LargeMessages
 from robodyn_ros.nodes.controller.cdr import NoPointsError, check_size, read_trajectory_message
 from robodyn_ros.robot.pose import Array
@@ -64,7 +63,6 @@ class ReferenceInput:
         self._locked = frozenset(locked)
         self.latest: float | None = None
         self._node, self._loop, self._closed, self._faults = node, loop, closed, faults
-        self._clock: Clock = node.get_clock()
         self._velocity = StreamVelocity(loop.core)
         self._positions_came: float | None = None  # time of the last reference of a stream without velocities [s]
         self._dropped = loop.dropped  # that have been counted
@@ -157,7 +155,7 @@ class ReferenceInput:
             try:
                 follow()
             except NoPointsError:
-                self._loop.hold(self._clock.now().nanoseconds / NANO)
+                self._loop.hold(seconds_now(self._node))
             self._requests = self._loop.requests
 
     def _prepare(self, data: bytes | memoryview) -> PreparedTrajectory:
@@ -191,7 +189,7 @@ class ReferenceInput:
             columns, reference = self._columns(message.name), to_reference(message)
             part = Reference(*(values[columns] for values in reference))
             names = [message.name[index] for index in columns]
-            now = self._clock.now().nanoseconds / NANO
+            now = seconds_now(self._node)
             if is_estimated := not len(message.velocity):
                 part = part._replace(qd=self._estimated(seconds(message.header.stamp) or now, names, part.q))
             self._loop.track(part, now, names)
@@ -214,7 +212,7 @@ class ReferenceInput:
             self._dropped = self._loop.dropped
             self._faults.count("trajectory refused", f"at its start time: {self._loop.drop_reason()}")
         since = self._positions_came
-        if since is not None and self._velocity.is_silent(self._clock.now().nanoseconds / NANO - since):
+        if since is not None and self._velocity.is_silent(seconds_now(self._node) - since):
             self._positions_came = None
             self._velocity.stop()
             self._loop.stand_still()

@@ -48,7 +48,7 @@ from robodyn_ros.engine.casadi import missing
 from robodyn_ros.errors import InputError, NotReadyError, RobodynError, is_it
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.nodes.common.client_library import LATCHED, NEWEST, RELIABLE, steady_timer
-from robodyn_ros.nodes.common.messages import NANO, decode, seconds, to_matrix, to_pose
+from robodyn_ros.nodes.common.messages import decode, seconds, seconds_now, to_matrix, to_pose
 from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.threads import BackgroundTask
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
@@ -77,7 +77,7 @@ class Frames:
     """Looks up poses of frames; listens to tf if tf2_ros is installed."""
 
     def __init__(self, node: Node, closed: ClosedLoop) -> None:
-        self._closed, self._robot, self._clock = closed, closed.robot, node.get_clock()
+        self._node, self._closed, self._robot = node, closed, closed.robot
         self._kinematics = Kinematics(self._robot)
         self._links = [link.name for link in self._robot.links]
         self._buffer: Any = None
@@ -114,7 +114,7 @@ class Frames:
             reason = f"{name!r} is no link of the arm, and tf has no such frame: {problem}"
             raise InputError("frame_id", reason, name) from None
         stamp = seconds(found.header.stamp)
-        age = self._clock.now().nanoseconds / NANO - stamp
+        age = seconds_now(self._node) - stamp
         if stamp > 0.0 and age > OLDEST_FRAME:
             text = f"the transform of {name!r} from tf is {age:.1f} s old, more than {OLDEST_FRAME:g} s"
             raise InputError("frame_id", text, name)
@@ -131,7 +131,6 @@ class StreamInput:
 
     def __init__(self, node: Node, closed: ClosedLoop, frames: Frames) -> None:
         self._node, self._closed, self._loop, self._frames = node, closed, closed.control, frames
-        self._clock = node.get_clock()
         self.state = self._told = ""
         self._stiffness: list[float] | None = None
         for what, kind in STREAMS.items():
@@ -149,11 +148,11 @@ class StreamInput:
             frame, content, stamp = self._frames.pose(message.header.frame_id), getattr(message, what), None
             if what == "pose":
                 numbers, given = frame @ to_matrix(content), seconds(message.header.stamp)
-                stamp = given if given > 0.0 and abs(self._now() - given) <= STRANGE else None
+                stamp = given if given > 0.0 and abs(seconds_now(self._node) - given) <= STRANGE else None
             else:
                 vectors = (content.linear, content.angular) if what == "twist" else (content.force, content.torque)
                 numbers = np.concatenate([frame[:3, :3] @ (each.x, each.y, each.z) for each in vectors])
-            self._loop.move_tool(what, numbers, self._now(), stamp)
+            self._loop.move_tool(what, numbers, seconds_now(self._node), stamp)
             if self._timer.is_canceled():
                 self._timer.reset()
 
@@ -171,9 +170,6 @@ class StreamInput:
         if not stream.is_running:
             self.state = "ended"
             self._timer.cancel()
-
-    def _now(self) -> float:
-        return float(self._clock.now().nanoseconds) / NANO
 
     def _on_stiffness(self, data: bytes) -> None:
         with self._closed.faults.counting("stream refused"):
