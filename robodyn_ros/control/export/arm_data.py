@@ -425,10 +425,8 @@ def greatest_period(law: Controller, robot: Robot) -> float:
 
 def _members(array: Any, pointers: set[str], indent: str) -> Iterable[str]:
     """The members of a struct and their values, without those that are pointers."""
-    for name in array.dtype.names:
+    for name in [each for each in array.dtype.names if each not in pointers]:
         value = array[name]
-        if name in pointers:
-            continue
         if value.dtype.names is not None:
             yield f"{indent}.{name} = {{\n" + ",\n".join(_members(value, pointers, indent + "  ")) + f"\n{indent}}}"
         else:

@@ -174,19 +174,17 @@ def frozen_groups(given: Mapping[str, Any], defaults: Mapping[str, Any], dynamic
 
 def _changes(given: Mapping[str, Any], defaults: Mapping[str, Any], robot: Robot) -> dict[str, dict[str, Any]]:
     """Group of parameters → other values for them."""
-    changes: dict[str, dict[str, Any]] = {
+    known, names = {**defaults, **given}, [f"effort_limits.{joint}" for joint in robot.joint_names]
+    limits = {name: known.get(name, np.inf) for name in names}
+    return {
         "gains": {f"gains.{name}.natural_frequency": 9.0 + k for k, name in enumerate(robot.joint_names)}
         | {f"gains.{name}.damping_ratio": 0.9 for name in robot.joint_names},
-        "effort_limits": {},
+        "effort_limits": {name: 0.999 * limit if np.isfinite(limit) else 1e6 for name, limit in limits.items()},
         "effort_rate_limits": {f"effort_rate_limits.{name}": 7e7 for name in robot.joint_names},
         "velocity_limits": {f"velocity_limits.{name}": 0.7 for name in robot.joint_names},
         "payload": {"payload.mass": 0.01, "payload.com": [0.01, 0.02, 0.03]},
         "gravity": {"gravity": [0.1, 0.2, -9.0]},
     }
-    for name in robot.joint_names:
-        limit = given.get(f"effort_limits.{name}", defaults.get(f"effort_limits.{name}", np.inf))
-        changes["effort_limits"][f"effort_limits.{name}"] = 0.999 * limit if np.isfinite(limit) else 1e6
-    return changes
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -230,10 +228,8 @@ def _declaration(item: ExportedParameter) -> dict[str, Any]:
     default = item.default
     if kind == "d" and default is not None:
         default = min(float(default), loop_settings.NO_LIMIT)
-    elif kind == "v":
-        default = [float(value) for value in default]
-    elif kind == "l":
-        default = list(default)
+    elif kind in ("v", "l"):
+        default = item.numbers or list(default)  # a list of texts has no numbers
     only = spec.name in ("mit_limits", "missing_velocity") or item.fixed
     validation = _validation(item)
     return _entry(names[kind], default, spec.description, only) | ({"validation": validation} if validation else {})
