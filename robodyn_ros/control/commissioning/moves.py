@@ -147,7 +147,8 @@ class Moves:
             if abs(moves[-1]) < ONSET and others.max() > PUSH:
                 found.instead = self._robot.joint_names[int(others.argmax())]
                 break
-        if np.isfinite((push := evaluate_push(direction, rate, times, moves)).inertia):
+        push = evaluate_push(direction, rate, times, moves)
+        if np.isfinite(push.inertia):
             self.damped[index] = push.damper
         yield from self.release()
         return push

@@ -83,7 +83,8 @@ class DisturbanceObserver(ComputedTorque):
         observed = momentum_residual(
             self.disturbance, dt, momentum - self._momentum, self._drift, drift, sent - self._lost, self.config.gain
         )
-        self.disturbance = np.where(dt > 0.0, np.where(self._observes > 0.0, observed, self.disturbance), 0.0)
+        kept = np.where(self._observes > 0.0, observed, self.disturbance)
+        self.disturbance = np.where(dt > 0.0, kept, 0.0)
         self._momentum, self._drift, self._lost, self._observes = momentum, drift, friction, 1.0
 
     def resume(self, before: Controller) -> None:

@@ -152,9 +152,8 @@ def payload_motion(
     """
     robot = dynamics.robot
     most = settings.distances(robot)
-    above = np.clip(robot.upper - MARGIN - held, 0.0, most)
-    below = np.clip(held - robot.lower - MARGIN, 0.0, most)
-    above, below = (np.where(room >= LEAST_ROOM * most, room, 0.0) for room in (above, below))
+    rooms = robot.upper - MARGIN - held, held - robot.lower - MARGIN
+    above, below = (np.where(room >= LEAST_ROOM * most, np.minimum(room, most), 0.0) for room in rooms)
     if not (above + below).any():
         raise NotReadyError("no joint has room to move: each is at its position limits")
     leg, joint = np.arange(WAYPOINTS)[:, None], np.arange(robot.n)[None, :]

@@ -113,9 +113,9 @@ class ClosedLoop:
     @property
     def state(self) -> str:
         """State of the controller, in a word or two."""
-        if not self._active:
-            return "inactive"
-        return self.problem or self.control.mode if self.enabled else "disabled"
+        if self._answers:
+            return self.problem or self.control.mode
+        return "disabled" if self._active else "inactive"
 
     @property
     def problem(self) -> str:
