@@ -305,10 +305,8 @@ def status_message(
     node: Node, text: str, hardware: str, values: Mapping[str, object], level: bytes = DiagnosticStatus.OK
 ) -> DiagnosticArray:
     """The status of a node now, with values by their names; ``hardware`` is the name of the arm."""
-    name, pairs = (
-        node.get_fully_qualified_name(),
-        [KeyValue(key=key, value=_text(each)) for key, each in values.items()],
-    )
+    name = node.get_fully_qualified_name()
+    pairs = [KeyValue(key=key, value=_text(each)) for key, each in values.items()]
     status = DiagnosticStatus(level=level, name=name, message=text, hardware_id=hardware, values=pairs)
     message = DiagnosticArray(status=[status])
     message.header.stamp = node.get_clock().now().to_msg()
