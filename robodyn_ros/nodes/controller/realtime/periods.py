@@ -77,7 +77,7 @@ class Periods:
         self.listeners: list[Callable[[Time, Command], None]] = []
         self.onlookers: list[Callable[[Time, Command], bool]] = []
         self.runner: LoopRunner | None = None
-        self.runs = False
+        self.runs, self.is_looked_at = False, True
         self.reset()
 
     def reset(self) -> None:
