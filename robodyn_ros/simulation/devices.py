@@ -288,8 +288,7 @@ class Sensors(Uncopied):
             effort: mean effort over the step before (n,) in [N·m] or [N].
         """
         fields, numbers = self.record.fields, self.draw(1)
-        parts = q, qd, numbers.get("noise"), numbers.get("chance")
-        given = [None if part is None else np.ascontiguousarray(part) for part in parts]
+        given = np.ascontiguousarray(q), np.ascontiguousarray(qd), numbers.get("noise"), numbers.get("chance")
         places = [None if part is None else part.ctypes.data for part in given]
         times = self._library.sensors_read(self.record.address, now, *places)
         reading = SensorReading(now, fields.q.copy(), fields.v.copy(), effort)

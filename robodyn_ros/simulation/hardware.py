@@ -196,8 +196,7 @@ class Hardware:
             self._acting = content
 
     def _read(self) -> None:
-        plant = self.plant
-        self.sensors.read(self.now, plant.q, plant.qd, plant.effort)
+        self.sensors.read(self.now, self.plant.q, self.plant.qd, self.plant.effort)
 
 
 def make_hardware(values: NamedValues, robot: Robot) -> Hardware:
@@ -229,22 +228,10 @@ def make_hardware_settings(values: NamedValues, robot: Robot) -> HardwareSetting
         sampled = mismatch.draw(robot, states.seed, friction)
         parameters |= sampled.parameters
         friction = list(sampled.friction)
-    return HardwareSettings(
-        robot,
-        chosen.plant,
-        chosen.integrator,
-        values["dynamics"],
-        parameters,
-        values.settings(PlantSettings),
-        states,
-        values.settings(CommandSettings),
-        tuple(friction),
-        tuple(own[StopSettings]),
-        tuple(own[DriveSettings]),
-        tuple(own[EncoderSettings]),
-        start,
-        values.settings(WallSettings, "wall.").contacts(),
-    )
+    arm = robot, chosen.plant, chosen.integrator, values["dynamics"], parameters
+    whole = values.settings(PlantSettings), states, values.settings(CommandSettings)
+    joints = tuple(friction), tuple(own[StopSettings]), tuple(own[DriveSettings]), tuple(own[EncoderSettings])
+    return HardwareSettings(*arm, *whole, *joints, start, values.settings(WallSettings, "wall.").contacts())
 
 
 class HardwareSettings(NamedTuple):
@@ -278,14 +265,13 @@ class HardwareSettings(NamedTuple):
         options: dict[str, Any] = {"q0": self.start, "friction": list(self.friction), "stops": list(self.stops)}
         # Those of the described arm; the dynamics may be of an arm with other limits, because they do not use them.
         options |= {"effort_limit": self.robot.effort_limit, "velocity_limit": self.robot.velocity_limit}
-        if "integrator" in signature(load("plants", self.plant)).parameters:
-            options["integrator"] = self.integrator
-        elif self.integrator != INTEGRATOR:
+        taken = signature(load("plants", self.plant)).parameters
+        if "integrator" not in taken and self.integrator != INTEGRATOR:
             raise ConfigurationError(f"integrator: the plant {self.plant!r} has its own, not {self.integrator!r}")
-        if self.contacts:
-            if "contacts" not in signature(load("plants", self.plant)).parameters:
-                raise ConfigurationError(f"wall.link: the plant {self.plant!r} has no walls; native has")
-            options["contacts"] = self.contacts
+        if "contacts" not in taken and self.contacts:
+            raise ConfigurationError(f"wall.link: the plant {self.plant!r} has no walls; native has")
+        own = {"integrator": self.integrator, "contacts": self.contacts}
+        options |= {name: value for name, value in own.items() if name in taken}
         plant = create_plant(self.plant, dynamics, self.plant_settings, **options)
         step = self.plant_settings.step
         drives = Drives(self.drives, self.commands, step, plant.effort_limit)
@@ -321,19 +307,16 @@ class SettingsGroup(NamedTuple):
 
 def arm_groups() -> tuple[SettingsGroup, ...]:
     """Return the groups of settings of the whole arm."""
-    whole = (PlantPlugins(), PlantSettings(), StateSettings(), CommandSettings())
-    prefixed = (SettingsGroup("mismatch.", Mismatch()), SettingsGroup("wall.", WallSettings()))
-    return (*(SettingsGroup("", defaults) for defaults in whole), *prefixed)
+    whole = ("", PlantPlugins()), ("", PlantSettings()), ("", StateSettings()), ("", CommandSettings())
+    return tuple(SettingsGroup(*each) for each in (*whole, ("mismatch.", Mismatch()), ("wall.", WallSettings())))
 
 
 def joint_groups(robot: Robot) -> Iterator[SettingsGroup]:
     """Yield the groups of settings of each joint, with the URDF's friction as default."""
-    stop, drive, encoder = StopSettings(), DriveSettings(), EncoderSettings()
+    others = {"stops": StopSettings(), "actuators": DriveSettings(), "sensors": EncoderSettings()}
     for joint, friction in zip(robot.joints, urdf_friction(robot), strict=True):
-        yield SettingsGroup(f"friction.{joint.name}.", friction, joint)
-        yield SettingsGroup(f"stops.{joint.name}.", stop, joint)
-        yield SettingsGroup(f"actuators.{joint.name}.", drive, joint)
-        yield SettingsGroup(f"sensors.{joint.name}.", encoder, joint)
+        for name, defaults in ({"friction": friction} | others).items():
+            yield SettingsGroup(f"{name}.{joint.name}.", defaults, joint)
 
 
 def initial_positions(robot: Robot) -> dict[str, float]:

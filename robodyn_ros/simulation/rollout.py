@@ -22,7 +22,6 @@ from robodyn_ros.control.laws.base import Controller, Reference
 from robodyn_ros.control.step import checked_total
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import InputError, SimulationError
-from robodyn_ros.plugins import create
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.integrators.base import Integrator, checked_step, under_effort
 from robodyn_ros.simulation.plant.base import steps_of
@@ -74,8 +73,7 @@ def rollout(
     if first.ndim != 1 or efforts.shape not in ((n,), (steps, n)):
         raise InputError("tau", f"must be of shape ({n},) or ({steps}, {n}), not {efforts.shape}", tau)
     refuse_non_finite(("q", "qd", "tau"), (first, rate, efforts))
-    rule = create("integrators", integrator) if isinstance(integrator, str) else integrator
-    rule = stable_integrator(rule, dynamics, np.zeros(n), dt)
+    rule = stable_integrator(integrator, dynamics, np.zeros(n), dt)
     motion = RolloutResult(*np.full((2, steps + 1, n), np.nan))  # states that are not reached stay NaN
     motion.q[0], motion.qd[0] = first, rate
     try:

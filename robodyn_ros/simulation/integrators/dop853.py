@@ -56,11 +56,9 @@ class DOP853(Integrator):
         def slope(_: float, state: Array) -> Array:
             return np.concatenate((state[n:], acceleration(state[:n].copy(), state[n:].copy())))
 
-        state, interval = np.concatenate((q, qd)), (times[0], times[-1])
-        options = {"rtol": self.rtol, "atol": self.atol, "max_step": self.max_step, "t_eval": times}
-        if np.isfinite(self.max_step):
-            options["first_step"] = min(self.max_step, times[-1] - times[0])
-        found = solve_ivp(slope, interval, state, method="DOP853", **options)
+        first = min(self.max_step, times[-1] - times[0]) if np.isfinite(self.max_step) else None
+        options = {"rtol": self.rtol, "atol": self.atol, "max_step": self.max_step, "first_step": first}
+        found = solve_ivp(slope, (times[0], times[-1]), np.concatenate((q, qd)), "DOP853", times, **options)
         if not found.success:
             raise SimulationError(f"DOP853 failed at {found.t[-1] if len(found.t) else 0.0:g} s: {found.message}")
         return found.y[:n].T.copy(), found.y[n:].T.copy()

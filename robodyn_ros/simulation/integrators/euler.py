@@ -3,8 +3,6 @@
 
 """The explicit and the semi-implicit Euler method, both of order 1."""
 
-from __future__ import annotations
-
 from robodyn_ros.simulation.integrators.base import CompiledIntegrator
 
 

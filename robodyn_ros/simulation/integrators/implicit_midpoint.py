@@ -10,8 +10,6 @@ depends on q; these terms are a change of variables. So its energy error oscilla
 motion is reversible (Hairer, Lubich, Wanner, Geometric Numerical Integration (2006), sections II.1, XI.3).
 """
 
-from __future__ import annotations
-
 from sys import float_info
 
 from robodyn_ros.simulation.integrators.base import CompiledIntegrator

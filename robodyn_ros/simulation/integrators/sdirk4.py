@@ -18,8 +18,6 @@ Source: Hairer, Wanner, Solving Ordinary Differential Equations II (1996), table
 IV.6.18; the iteration and the choice of steps, section IV.8.
 """
 
-from __future__ import annotations
-
 from sys import float_info
 
 from robodyn_ros.simulation.integrators.base import CompiledIntegrator
@@ -72,8 +70,8 @@ class SDIRK4(CompiledIntegrator):
 
     order = 4
     adaptive = True
-    # W is the matrix of the iteration, which Gauss-Jordan elimination turns into its inverse R. The iteration ends as
-    # well near the rounding error, where the changes no longer shrink.
+    # W is the matrix of the iteration, and beside it the unit matrix, which Gauss-Jordan elimination turns into the
+    # inverse. The iteration ends as well near the rounding error, where the changes no longer shrink.
     code = f"""
   static const double below[5][4] = {{{_ROWS}}}, weight[5] = {{{_WEIGHTS}}};
   double k[5][N], vs[5][N], Jq[N][N], Jv[N][N], x[N], y[N], a[N], dt = h, left = h;
@@ -89,27 +87,23 @@ class SDIRK4(CompiledIntegrator):
     }}
   for (int i = 0; i < N; ++i) {{ q1[i] = q[i]; v1[i] = v[i]; }}
   while (left > 0) {{
-    double W[N][N], R[N][N], qs[N], error = 0, scale = 1;
+    double W[N][2 * N], qs[N], error = 0, scale = 1;
     const double g = {GAMMA!r} * dt;
     int failed = 0;
     for (int i = 0; i < N; ++i) for (int j = 0; j < N; ++j) {{
-      R[i][j] = i == j;
+      W[i][N + j] = i == j;
       W[i][j] = (i == j) - g * (Jv[i][j] + g * Jq[i][j]);
     }}
     for (int j = 0; j < N; ++j) {{
       int best = j;
       for (int i = j + 1; i < N; ++i) if (fabs(W[i][j]) > fabs(W[best][j])) best = i;
       if (!(fabs(W[best][j]) > 0)) return 1;
-      for (int c = 0; c < N; ++c) {{
-        double swap = W[j][c]; W[j][c] = W[best][c]; W[best][c] = swap;
-        swap = R[j][c]; R[j][c] = R[best][c]; R[best][c] = swap;
-      }}
+      for (int c = 0; c < 2 * N; ++c) {{ const double swap = W[j][c]; W[j][c] = W[best][c]; W[best][c] = swap; }}
       const double pivot = 1 / W[j][j];
-      for (int c = 0; c < N; ++c) {{ W[j][c] *= pivot; R[j][c] *= pivot; }}
+      for (int c = 0; c < 2 * N; ++c) W[j][c] *= pivot;
       for (int i = 0; i < N; ++i) {{
         const double by = W[i][j];
-        if (i == j || by == 0) continue;
-        for (int c = 0; c < N; ++c) {{ W[i][c] -= by * W[j][c]; R[i][c] -= by * R[j][c]; }}
+        if (i != j && by != 0) for (int c = 0; c < 2 * N; ++c) W[i][c] -= by * W[j][c];
       }}
     }}
     for (int stage = 0; stage < 5 && !failed; ++stage) {{
@@ -129,7 +123,7 @@ class SDIRK4(CompiledIntegrator):
         for (int i = 0; i < N; ++i) a[i] -= k[stage][i];
         for (int i = 0; i < N; ++i) {{
           double by = 0;
-          for (int j = 0; j < N; ++j) by += R[i][j] * a[j];
+          for (int j = 0; j < N; ++j) by += W[i][N + j] * a[j];
           k[stage][i] += by;
           vs[stage][i] = v0[i] + g * k[stage][i];
           change = fmax(change, fabs(g * by));

@@ -153,8 +153,7 @@ class PlantBase(Uncopied, ABC):
         Raises:
             InputError: it is no number from 0 up.
         """
-        robot = self.dynamics.robot
-        self.dynamics.configure(payload=Payload(tip(robot), mass) if mass else None)
+        self.dynamics.configure(payload=Payload(tip(self.dynamics.robot), mass) if mass else None)
 
     def halt(self) -> None:
         """Stop at once where the arm is, as a rigid brake does. Time and effort stay as they are."""
@@ -192,8 +191,7 @@ class PlantBase(Uncopied, ABC):
                 kind = f"{type(value).__name__} of shape {getattr(value, 'shape', 'none')}"
                 wanted = f"an array of floats of shape {self._q.shape}"
                 raise SimulationError(f"plant {type(self).__name__}: {name} is a {kind}, not {wanted}")
-        q.setflags(write=False)
-        qd.setflags(write=False)
+            value.setflags(write=False)
         self._q, self._qd = q, qd
 
 

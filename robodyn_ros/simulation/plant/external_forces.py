@@ -25,7 +25,7 @@ import ctypes
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,7 @@ from numpy.typing import ArrayLike
 from robodyn_ros.checks import finite_array
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.engine import Kernel, Program, digest
-from robodyn_ros.engine.c_interface import Uncopied, required
+from robodyn_ros.engine.c_interface import Uncopied, address_of, required
 from robodyn_ros.engine.casadi import ca
 from robodyn_ros.engine.codegen import kernel_source
 from robodyn_ros.errors import InputError, NotReadyError
@@ -156,9 +156,7 @@ class ExternalForces(Uncopied):
         for contact in contacts:
             _moving_link(robot, contact.link, f"{type(contact).__name__.lower()}.link")
         self._robot, self._contacts = robot, tuple(contacts)
-        self._links = [
-            (link.name, link.body, link.pose.rotation.tolist(), link.pose.translation.tolist()) for link in robot.links
-        ]
+        self._links = [(x.name, x.body, x.pose.rotation.tolist(), x.pose.translation.tolist()) for x in robot.links]
         wrenches = 6 * len(robot.bodies)
         self._parameters = np.concatenate([np.zeros(wrenches), *(_numbers(contact) for contact in contacts)])
         self._wrenches = self._parameters[:wrenches].reshape(-1, 6)  # of the bodies
@@ -261,14 +259,9 @@ class ExternalForces(Uncopied):
         program = self._program
         library = required("the simulation of forces", NAME, program.key, lambda: kernel_source(program))
         constants = np.zeros(ctypes.c_int.in_dll(library, f"{NAME}_constants").value)
-        addresses = [ctypes.c_void_p(array.ctypes.data) for array in (self._parameters, constants)]
-        function = ctypes.cast(getattr(library, f"{NAME}_run"), ctypes.c_void_p)
-        structure = _Forces(function, *addresses)
-        prepare = getattr(library, f"{NAME}_prepare")
-
-        def renew() -> None:
-            prepare(*addresses)
-
+        places = self._parameters.ctypes.data, constants.ctypes.data
+        structure = (ctypes.c_void_p * 3)(address_of(library[f"{NAME}_run"]), *places)  # ``Forces`` of motion.c
+        renew = partial(library[f"{NAME}_prepare"], *map(ctypes.c_void_p, places))
         renew()
         return structure, (library, constants), renew
 
@@ -283,12 +276,6 @@ def _moving_link(robot: Robot, name: str, argument: str) -> Link:
     if found.body < 0:
         raise InputError(argument, f"{name!r} does not move, so a force has no effect on it", name)
     return found
-
-
-class _Forces(ctypes.Structure):
-    """``Forces`` of motion.c."""
-
-    _fields_ = (("run", ctypes.c_void_p), ("p", ctypes.c_void_p), ("k", ctypes.c_void_p))
 
 
 def _expression(robot: Robot, contacts: Sequence[Contact], q: ca.SX, qd: ca.SX, p: ca.SX) -> ca.SX:
@@ -346,10 +333,8 @@ def _rate(contact: Contact, mobility: float) -> float:
 
 def _check(contact: Contact, vectors: Sequence[str], positive: Sequence[str]) -> None:
     kind = type(contact).__name__.lower()
-    for item in fields(contact):
+    for item in fields(contact)[1:]:  # behind the link
         value = getattr(contact, item.name)
-        if item.name == "link":
-            continue
         if item.name in vectors:
             finite_array(f"{kind} {item.name}", value, (3,))
         elif not float(finite_array(f"{kind} {item.name}", value, ())) >= 0.0 or (item.name in positive and not value):

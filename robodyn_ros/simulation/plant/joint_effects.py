@@ -44,6 +44,7 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import InputError
+from robodyn_ros.plugins import create
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.configuration import random_positions
 from robodyn_ros.robot.pose import Array, read_only
@@ -155,8 +156,7 @@ def decay_rates(dynamics: Dynamics, viscous: Array) -> Array:
         dynamics: of the arm.
         viscous: viscous friction (n,) in [N·m·s/rad] or [N·s/m].
     """
-    inverses = sample_inverse_masses(dynamics)[1]
-    return (np.diagonal(inverses, axis1=1, axis2=2) * viscous).max(axis=0)
+    return viscous * _mobilities(dynamics)
 
 
 def fastest_rate(dynamics: Dynamics, viscous: Array) -> float:
@@ -201,22 +201,27 @@ def stops_are_stiff(dynamics: Dynamics, effects: JointEffects, step: float) -> b
     """
     if not effects.stiffness.any():
         return False
-    mobility = np.diagonal(sample_inverse_masses(dynamics)[1], axis1=1, axis2=2).max(axis=0)
-    return bool(step * impact_rate(effects.stiffness, effects.dissipation, mobility).max() > STIFF)
+    return bool(step * impact_rate(effects.stiffness, effects.dissipation, _mobilities(dynamics)).max() > STIFF)
 
 
-def stable_integrator(integrator: Integrator, dynamics: Dynamics, viscous: Array, step: float) -> Integrator:
+def stable_integrator(integrator: str | Integrator, dynamics: Dynamics, viscous: Array, step: float) -> Integrator:
     """Return the integrator, or SDIRK4 if friction decays in less than a step and the integrator has a fixed one.
 
     Args:
-        integrator: as it was chosen.
+        integrator: as it was chosen, or the name of its plugin.
         dynamics: of the arm; its own viscous friction counts too.
         viscous: viscous friction of the plant (n,) in [N·m·s/rad] or [N·s/m].
         step: [s].
     """
-    if integrator.adaptive:
-        return integrator
-    return SDIRK4() if is_stiff(dynamics, viscous + dynamics.parameters.viscous, step) else integrator
+    chosen: Integrator = create("integrators", integrator) if isinstance(integrator, str) else integrator
+    if chosen.adaptive or not is_stiff(dynamics, viscous + dynamics.parameters.viscous, step):
+        return chosen
+    return SDIRK4()
+
+
+def _mobilities(dynamics: Dynamics) -> Array:
+    """The greatest (M⁻¹)ᵢᵢ over the arm's poses, (n,)."""
+    return np.diagonal(sample_inverse_masses(dynamics)[1], axis1=1, axis2=2).max(axis=0)
 
 
 def sample_inverse_masses(dynamics: Dynamics) -> tuple[Array, Array]:

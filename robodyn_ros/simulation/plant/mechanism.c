@@ -481,7 +481,6 @@ static int exact_step(Plant* s) {
   s->mode_known = 0;
   if (!cut_step(s)) return 0;
   set_state(row, q0, v0);
-  s->mode_known = 0;
   return 1;
 }
 

@@ -68,8 +68,7 @@ class Mismatch(CheckedSettings):
 
     def _joint(self, joint: FrictionSettings) -> FrictionSettings:
         names = ("viscous", "coulomb", "static_friction")
-        forces = {name: self.friction_scale * getattr(joint, name) for name in names}
-        return replace(joint, **forces)
+        return replace(joint, **{name: self.friction_scale * getattr(joint, name) for name in names})
 
 
 class SampledArm(NamedTuple):

@@ -117,16 +117,14 @@ class MuJoCoPlant(PlantBase):
             raise ConfigurationError("stops: those of the mujoco plant are rigid and inelastic")
         self.arm = MuJoCoModel(dynamics, contact)
         if self.arm.mimics:
-            problem = f"joint {self.arm.mimics[0]!r} mimics another, for which MuJoCo has no exact counterpart"
-            raise ConfigurationError(problem)
+            joint = self.arm.mimics[0]
+            raise ConfigurationError(f"joint {joint!r} mimics another, for which MuJoCo has no exact counterpart")
         model, mujoco = self.arm.model, self.arm.module
         model.opt.timestep = self.settings.step
         stiff = is_stiff(dynamics, effects.viscous + dynamics.parameters.viscous, self.settings.step)
-        integrators = mujoco.mjtIntegrator
-        model.opt.integrator = integrators.mjINT_IMPLICITFAST if stiff else integrators.mjINT_RK4
+        model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST if stiff else mujoco.mjtIntegrator.mjINT_RK4
         model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
-        for reference in (model.jnt_solref, model.dof_solref):
-            reference[:] = STIFF * self.settings.step, 1.0
+        model.jnt_solref[:] = model.dof_solref[:] = STIFF * self.settings.step, 1.0
         self.reset()
 
     def step(self, count: int = 1) -> None:
@@ -138,8 +136,7 @@ class MuJoCoPlant(PlantBase):
         for _ in range(count):
             effort = self._effort
             if limited:
-                over = np.sign(effort) * self._qd >= self.velocity_limit
-                effort = np.where(over, 0.0, effort)
+                effort = np.where(np.sign(effort) * self._qd >= self.velocity_limit, 0.0, effort)
             outside = self.outside.efforts(self._q, self._qd) if self.outside.active else 0.0
             data.qfrc_applied[index] = effort + outside
             step(model, data)
@@ -242,17 +239,14 @@ class MuJoCoModel:
         if payload is not None:
             link = robot.link(payload.link)
             theta[link.body] += parameters_of(payload.inertial().seen_from(link.pose))
-        for index in np.flatnonzero((theta != self._inertial).any(axis=1)):
-            self._set_inertia(self.model.body(robot.bodies[index].name).id, theta[index])
+        for changed in np.flatnonzero((theta != self._inertial).any(axis=1)):
+            index, inertial = self.model.body(robot.bodies[changed].name).id, to_inertial(theta[changed])
+            moments, axes = np.linalg.eigh(inertial.inertia)
+            axes[:, 0] *= np.linalg.det(axes)
+            self.model.body_mass[index], self.model.body_ipos[index] = inertial.mass, inertial.com
+            self.model.body_inertia[index] = np.maximum(moments, 0.0)
+            self.module.mju_mat2Quat(self.model.body_iquat[index], axes.ravel())
         self._inertial = theta
-
-    def _set_inertia(self, index: int, theta: Array) -> None:
-        inertial = to_inertial(theta)
-        moments, axes = np.linalg.eigh(inertial.inertia)
-        axes[:, 0] *= np.linalg.det(axes)
-        self.model.body_mass[index], self.model.body_ipos[index] = inertial.mass, inertial.com
-        self.model.body_inertia[index] = np.maximum(moments, 0.0)
-        self.module.mju_mat2Quat(self.model.body_iquat[index], axes.ravel())
 
     def place(self, q: Array, qd: Array) -> None:
         """Set the state, without efforts.
@@ -268,13 +262,11 @@ class MuJoCoModel:
         """M(q) (n, n)."""
         self.place(q, np.zeros(len(q)))
         self.module.mj_forward(self.model, self.data)
-        columns, product = np.empty((len(self._all), len(q))), np.empty(self.model.nv)
-        for column in range(len(q)):
-            direction = np.zeros(self.model.nv)
-            direction[self._all] = self._coupling[:, column]
+        directions, products = np.zeros((2, len(q), self.model.nv))
+        directions[:, self._all] = self._coupling.T
+        for product, direction in zip(products, directions, strict=True):
             self.module.mj_mulM(self.model, self.data, product, direction)
-            columns[:, column] = product[self._all]
-        return np.asarray(self._coupling.T @ columns)
+        return np.asarray(self._coupling.T @ products[:, self._all].T)
 
     def inverse(self, q: Array, qd: Array, qdd: Array) -> Array:
         """Efforts τ (n,) in [N·m] or [N], friction included."""
@@ -400,25 +392,23 @@ def _equations(
         progress()
     scale = np.where(sizes.max(axis=1) > 0.0, sizes.max(axis=1), 1.0)
     relative = np.nan_to_num(errors, nan=np.inf).max(axis=1) / scale
-    return [
-        Comparison(name, float(error), settings.tolerance) for name, error in zip(QUANTITIES, relative, strict=True)
-    ]
+    found = zip(QUANTITIES, relative.tolist(), strict=True)
+    return [Comparison(name, error, settings.tolerance) for name, error in found]
 
 
 def _motion(dynamics: Dynamics, settings: ValidationSettings, rng: np.random.Generator) -> float:
     """The greatest difference of a joint's position in one motion [rad] or [m]."""
     robot = dynamics.robot
     every = round(PERIOD / settings.step)
-    if abs(every * settings.step - PERIOD) > 1e-9:
-        problem = f"must go into {PERIOD:g} s a whole number of times, not {settings.step:g} s"
-        raise InputError("step", problem, settings.step)
+    step = settings.step
+    if abs(every * step - PERIOD) > 1e-9:
+        raise InputError("step", f"must go into {PERIOD:g} s a whole number of times, not {step:g} s", step)
     poses = [_pose(robot, rng) for _ in range(3)]
     path = rest_to_rest(poses, np.array([0.0, 0.5, 1.0]) * settings.duration)
-    free = np.full(robot.n, np.inf)
-    options = {"effort_limit": free, "velocity_limit": free, "q0": poses[0]}
-    none = (FrictionSettings(),) * robot.n
-    native = Plant(dynamics, PlantSettings(settings.step), friction=none, **options)  # type: ignore[arg-type]
-    mujoco = MuJoCoPlant(dynamics, PlantSettings(settings.step), friction=none, contact=False, **options)  # type: ignore[arg-type]
+    free, none = np.full(robot.n, np.inf), (FrictionSettings(),) * robot.n
+    given = dynamics, PlantSettings(step), free, poses[0]
+    native = Plant(*given, friction=none, velocity_limit=free)
+    mujoco = MuJoCoPlant(*given, friction=none, velocity_limit=free, contact=False)
     plants: tuple[PlantBase, ...] = (native, mujoco)
     apart = 0.0
     for index in range(round(settings.duration / PERIOD)):

@@ -26,7 +26,6 @@ from robodyn_ros.engine.c_interface import required, text_key
 from robodyn_ros.engine.codegen import scalar_source
 from robodyn_ros.engine.library import loaded
 from robodyn_ros.errors import InputError, SimulationError
-from robodyn_ros.plugins import create
 from robodyn_ros.robot.pose import Array, read_only
 from robodyn_ros.simulation.integrators.base import Integrator, Numbers, answer, checked_step, not_converged
 from robodyn_ros.simulation.integrators.sdirk4 import SDIRK4
@@ -91,12 +90,6 @@ FORWARD = ctypes.CFUNCTYPE(None, ctypes.c_int, Numbers, Numbers, Numbers, Number
 STEP = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_double, Numbers, Numbers, Numbers, Numbers)
 
 
-Finder = Callable[[str, str, Callable[[], str]], Any]
-"""Finds a library: :func:`.loaded`, or one that raises an error where there is no compiler."""
-
-NEEDED: Finder = partial(required, "the simulation")
-
-
 def compiled_model(dynamics: Dynamics) -> CompiledDynamics | None:
     """The same dynamics, if they are compiled; None if C calls them back, as a subclass with its own ``forward``."""
     if isinstance(dynamics, CompiledDynamics) and dynamics.compiled and "forward" not in dynamics.replaced():
@@ -104,10 +97,10 @@ def compiled_model(dynamics: Dynamics) -> CompiledDynamics | None:
     return None
 
 
-def motion_library(dynamics: Dynamics, integrator: Integrator, find: Finder = loaded) -> Any:
+def motion_library(dynamics: Dynamics, integrator: Integrator, find: Callable[..., Any] = loaded) -> Any:
     """The library of an arm and an integrator, loaded once in a process; its function ``rollout`` makes bare steps.
 
-    It is None where ``find`` finds none.
+    ``find`` is :func:`.loaded`, or raises an error where there is no compiler. It is None where ``find`` finds none.
     """
     n, step, model = dynamics.robot.n, integrator.code or STEP_IN_PYTHON, compiled_model(dynamics)
     program = None if model is None else model.program("forward")
@@ -175,12 +168,11 @@ class Plant(PlantBase):
             dynamics, settings, effort_limit, q0, velocity_limit, friction=friction, stops=stops, contacts=contacts
         )
         n, dt = dynamics.robot.n, self.settings.step
-        rule = create("integrators", integrator) if isinstance(integrator, str) else integrator
-        rule = stable_integrator(rule, dynamics, self.effects.viscous, dt)
+        rule = stable_integrator(integrator, dynamics, self.effects.viscous, dt)
         if not rule.adaptive and (stops_are_stiff(dynamics, self.effects, dt) or self.outside.is_stiff(dynamics, dt)):
             rule = SDIRK4()
         self.integrator = rule
-        self.library = motion_library(dynamics, rule, NEEDED)
+        self.library = motion_library(dynamics, rule, partial(required, "the simulation"))
         self.frame = np.vstack([np.zeros((len(ROWS) - len(self.effects), n)), *self.effects])
         self._beyond = np.zeros(n)
         self._problems: list[BaseException] = []  # of callbacks
