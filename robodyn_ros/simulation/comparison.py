@@ -31,7 +31,7 @@ from robodyn_ros.simulation.plant.base import PlantSettings
 from robodyn_ros.simulation.plant.mismatch import Mismatch
 from robodyn_ros.simulation.plant.native import Plant
 from robodyn_ros.simulation.rollout import simulate
-from robodyn_ros.simulation.trial import STEP_FAILED, stop_line
+from robodyn_ros.simulation.trial import STEP_FAILED, magnitudes, stop_line
 
 LAWS = ("pd", "gravity_compensation", "computed_torque", "impedance", "disturbance_observer", "adaptive")
 """Laws that are compared by default."""
@@ -100,37 +100,25 @@ class ComparedRun(NamedTuple):
     effort_limit: Array  # (n,); inf where there is none
 
     @property
-    def saturated(self) -> Array:
-        """Fraction of the time at the effort limit (n,) [-]."""
-        return np.asarray((np.abs(self.effort) >= self.effort_limit).mean(axis=0))
-
-    @property
     def error(self) -> Array:
         """Reference minus position (N, n) [rad] or [m]."""
         return self.reference - self.q
 
     def figures(self, motion: ComparedMotion) -> dict[str, Array]:
         """Return the figures of the tables, (n,) each; a joint that does not settle has a settling time of NaN."""
-        error, final = np.abs(self.error), self.error[self.t >= self.t[-1] - LASTING]
-        band = np.where(motion.size > 0.0, SETTLED * motion.size, np.inf)
-        outside = error > band
+        final = self.error[self.t >= self.t[-1] - LASTING]
+        outside = np.abs(self.error) > np.where(motion.size > 0.0, SETTLED * motion.size, np.inf)
         last = np.where(outside.any(axis=0), len(self.t) - np.argmax(outside[::-1], axis=0), 0)
         settles = np.where(last < len(self.t), self.t[np.minimum(last, len(self.t) - 1)], np.nan)
-        return {
-            "rms_error": np.sqrt(np.mean(self.error**2, axis=0)),
-            "peak_error": error.max(axis=0),
-            "lasting_error": np.abs(final.mean(axis=0)),
-            "settling_time": settles,
-            "rms_effort": np.sqrt(np.mean(self.effort**2, axis=0)),
-            "peak_effort": np.abs(self.effort).max(axis=0),
-            "saturated": self.saturated,
-        }
+        lasting = np.abs(final.mean(axis=0))
+        shown = magnitudes("error", self.error) | {"lasting_error": lasting, "settling_time": settles}
+        saturated = (np.abs(self.effort) >= self.effort_limit).mean(axis=0)
+        return shown | magnitudes("effort", self.effort) | {"saturated": saturated}
 
 
 def compared_motions(robot: Robot) -> tuple[ComparedMotion, ComparedMotion]:
     """Return a step of all joints at once, and a trajectory there and back."""
-    far = np.array([UNLIMITED[joint.is_prismatic][0] for joint in robot.joints])
-    fast = np.array([UNLIMITED[joint.is_prismatic][1] for joint in robot.joints])
+    far, fast = np.array([UNLIMITED[joint.is_prismatic] for joint in robot.joints]).T
     lower, upper = position_ranges(robot, far)
     middle, span = (lower + upper) / 2.0, upper - lower
     start, goal = middle - PART * span / 2.0, middle + PART * span / 2.0
@@ -140,14 +128,9 @@ def compared_motions(robot: Robot) -> tuple[ComparedMotion, ComparedMotion]:
     trajectory = rest_to_rest([start, goal, start], [0.0, legs[0], legs.sum()])
     step, zero = STEP * span, np.zeros(robot.n)
     held = Reference(start + step, zero, zero, zero)
-
-    def followed(t: float) -> Reference:
-        return Reference(*trajectory.sample(t), zero)
-
-    return (
-        ComparedMotion("step", start, STEP_TIME, lambda t: held, step),
-        ComparedMotion("trajectory", start, trajectory.duration + REST, followed, goal - start),
-    )
+    end = trajectory.duration + REST
+    along = ComparedMotion("trajectory", start, end, lambda t: Reference(*trajectory.sample(t), zero), goal - start)
+    return ComparedMotion("step", start, STEP_TIME, lambda t: held, step), along
 
 
 def run_motion(controller: Controller, plant: Plant, motion: ComparedMotion, rate: float) -> ComparedRun:
@@ -190,10 +173,8 @@ class LawComparison:
         A score is the RMS error over the distance that a joint moves, the root mean square over the joints [-].
         """
         (_, motion), (_, runs) = self.motions, self.runs
-        found = {
-            name: float(np.sqrt(np.mean(motion.relative(run.figures(motion)["rms_error"]) ** 2)))
-            for name, run in runs.items()
-        }
+        errors = {name: motion.relative(run.figures(motion)["rms_error"]) for name, run in runs.items()}
+        found = {name: float(np.sqrt(np.mean(error**2))) for name, error in errors.items()}
         return dict(sorted(found.items(), key=lambda item: item[1]))
 
     def settling(self) -> dict[str, float]:
@@ -220,9 +201,8 @@ class LawComparison:
         else:
             named = f"{', '.join(equal[:-1])} and {equal[-1]}"
             said = f"{named} follow equally well, with RMS errors of up to {scores[equal[-1]]:.2%} of the distance"
-        worse = [
-            f"{name} makes {digits(score / least)} times as much" for name, score in scores.items() if name not in equal
-        ]
+        ratios = {name: digits(score / least) for name, score in scores.items() if name not in equal}
+        worse = [f"{name} makes {ratio} times as much" for name, ratio in ratios.items()]
         said += "; " + ", ".join(worse) if worse else ""
         said += f". {self._settling_verdict(best, 'it' if len(equal) == 1 else best)}"
         lasting = runs[best].figures(motion)["lasting_error"]
@@ -232,7 +212,7 @@ class LawComparison:
             left = quantity(float(lasting[worst]), joint.position_unit)
             said += f". The steady-state error of {best}, {left} at {joint.name}, comes from errors of the model: "
             said += "correct masses remove it, or integral action (integral rate above 0)"
-        limited = [name for name, run in runs.items() if (run.saturated > 0.0).any()]
+        limited = [name for name, run in runs.items() if (np.abs(run.effort) >= run.effort_limit).any()]
         return f"{said}.{' At an effort limit at times: ' + ', '.join(limited) + '.' if limited else ''}{failed}"
 
     def _settling_verdict(self, best: str, called: str) -> str:
@@ -242,8 +222,7 @@ class LawComparison:
         soonest, never = min(times, key=times.__getitem__), [name for name in times if np.isinf(times[name])]
         if np.isinf(times[best]):
             (motion, _), (runs, _) = self.motions, self.runs
-            figures = runs[best].figures(motion)
-            unsettled = np.array(self.robot.joint_names)[np.isnan(figures["settling_time"])]
+            unsettled = np.array(self.robot.joint_names)[np.isnan(runs[best].figures(motion)["settling_time"])]
             # The best of equals settles soonest: none of them does.
             who, of = ("it never settles", "") if called == "it" else ("they never settle", f"{best}: ")
             said = f"But after a step {who} {band} ({of}{', '.join(unsettled)})"
@@ -331,13 +310,12 @@ def compare(
     plant = Plant(arm, PlantSettings(1.0 / (rate * held)), limit, friction=drawn.friction)
     wanted = (natural_frequency, damping_ratio, integral_rate)
     motions, failures = compared_motions(robot), {}
-    steps: dict[str, ComparedRun] = {}
-    ways: dict[str, ComparedRun] = {}
+    runs: tuple[dict[str, ComparedRun], dict[str, ComparedRun]] = {}, {}
     for name in controllers:
         law, motion = None, motions[0]
         try:
             law = _law(name, model, wanted, None if parameters is None else values)
-            steps[name], ways[name] = [run_motion(law, plant, motion := each, rate) for each in motions]
+            runs[0][name], runs[1][name] = [run_motion(law, plant, motion := each, rate) for each in motions]
         except RobodynError as problem:
             if law is None and not isinstance(problem, EffortError):
                 raise  # of the settings
@@ -349,7 +327,7 @@ def compare(
             failures[name] = raised(problem)  # a law of another package; the others are judged
     payload = model.parameters.payload
     different = _difference(mismatch, 0.0 if payload is None else payload.mass)
-    return LawComparison(robot, different, motions, (steps, ways), failures)
+    return LawComparison(robot, different, motions, runs, failures)
 
 
 def _check_laws(controllers: Sequence[str]) -> None:
@@ -374,18 +352,16 @@ def _law(name: str, model: Dynamics, wanted: tuple[float, float, float], values:
 
 def _difference(mismatch: Mismatch, known: float) -> str:
     """Describe the differences between the arm and the model, which has a payload of the mass ``known`` [kg]."""
-    said = []
-    if mismatch.mass_scale != 1.0:
-        said.append(f"masses {mismatch.mass_scale:g} times the model's")
-    if known > 0.0:
-        said.append(f"a payload of {mismatch.payload_mass:g} kg, of {known:g} kg in the model")
-    elif mismatch.payload_mass > 0.0:
-        said.append(f"{mismatch.payload_mass:g} kg that the model lacks")
-    if mismatch.friction_scale != 1.0:
-        said.append(f"friction {mismatch.friction_scale:g} times the model's")
-    if any(getattr(mismatch, f"{part}_spread") for part in ("mass", "com", "inertia")):
-        said.append("an arm drawn at random about its model")
-    return ", ".join(said) or "an arm like its model"
+    carried = mismatch.payload_mass
+    spread = any(vars(mismatch)[f"{part}_spread"] for part in ("mass", "com", "inertia"))
+    differs = {
+        f"masses {mismatch.mass_scale:g} times the model's": mismatch.mass_scale != 1.0,
+        f"a payload of {carried:g} kg, of {known:g} kg in the model": known > 0.0,
+        f"{carried:g} kg that the model lacks": carried > 0.0 and not known > 0.0,
+        f"friction {mismatch.friction_scale:g} times the model's": mismatch.friction_scale != 1.0,
+        "an arm drawn at random about its model": spread,
+    }
+    return ", ".join(text for text, is_so in differs.items() if is_so) or "an arm like its model"
 
 
 Colours = Mapping[str, str]

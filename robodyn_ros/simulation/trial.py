@@ -83,15 +83,18 @@ def figures(trial: Trial, window: float = 0.0) -> dict[str, Array]:
     """
     found = {name: np.full(len(trial.effort_limit), np.nan) for name in QUANTITIES}
     if len(trial.truth.t):
-        effort = trial.truth.values["effort"]
-        found["rms_effort"], found["peak_effort"] = np.sqrt(np.mean(effort**2, axis=0)), np.abs(effort).max(axis=0)
+        found |= magnitudes("effort", trial.truth.values["effort"])
     t, error = tracking_error(trial)
     if len(t):
-        error = np.abs(error)
-        found["rms_error"], found["peak_error"] = np.sqrt(np.mean(error**2, axis=0)), error.max(axis=0)
-        found["final_error"] = error[t >= t[-1] - window].max(axis=0)
+        found |= magnitudes("error", error)
+        found["final_error"] = np.abs(error[t >= t[-1] - window]).max(axis=0)
         found["saturated"] = np.mean(np.abs(trial.commands.values["effort"]) >= trial.effort_limit, axis=0)
     return found
+
+
+def magnitudes(name: str, values: Array) -> dict[str, Array]:
+    """Return ``rms_<name>`` and ``peak_<name>`` of values (N, n): root mean square, greatest magnitude, each (n,)."""
+    return {f"rms_{name}": np.sqrt(np.mean(values**2, axis=0)), f"peak_{name}": np.abs(values).max(axis=0)}
 
 
 def stop_line(said: str, t: float, cause: str = "") -> str:

@@ -22,17 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.document.plotting import (
-    COLOURS,
-    FAINT,
-    LIMIT_LINE,
-    REFERENCE_LINE,
-    add_legend,
-    finish_joint_figure,
-    gather_legend,
-    joint_figure,
-    thinned,
-)
+from robodyn_ros.document import plotting
 from robodyn_ros.errors import InputError, need
 from robodyn_ros.files import writing
 from robodyn_ros.robot import Joint, Robot
@@ -61,22 +51,24 @@ TOPICS = {
 VERSION = 9
 """Version of the rosbag2 format: that of Iron and every distribution since."""
 
+STATE = "sensor_msgs/msg/JointState"
+
 NANO = 1e9
 
-TRUTH = COLOURS[2]
+TRUTH = plotting.COLOURS[2]
 
-WIDE: dict[str, Any] = {"color": COLOURS[1], "linewidth": 2.6, "alpha": 0.5}
+WIDE: dict[str, Any] = {"color": plotting.COLOURS[1], "linewidth": 2.6, "alpha": 0.5}
 """Style of measured positions and commanded efforts, which lie behind the true ones."""
 
 
 def table(trial: Trial, robot: Robot) -> dict[str, Array]:
     """Return the columns of the CSV file: heading → column (N,), the time first."""
-    t = trial.truth.t
-    columns = {"time [s]": t}
+    columns = {"time [s]": trial.truth.t}
     for index, joint in enumerate(robot.joints):
+        units = {"q": joint.position_unit, "qd": f"{joint.position_unit}/s", "effort": joint.effort_unit}
         for quantity, kind, name in QUANTITIES:
-            samples: TrialSamples = getattr(trial, kind)
-            columns[f"{joint.name}/{quantity} [{_unit(joint, name)}]"] = _latest(samples, t, name, index)
+            latest = _latest(getattr(trial, kind), trial.truth.t, name, index)
+            columns[f"{joint.name}/{quantity} [{units[name]}]"] = latest
     return columns
 
 
@@ -94,16 +86,10 @@ def write_csv(path: Path, trial: Trial, robot: Robot) -> None:
             writer.writerow(["" if value != value else value for value in row])  # NaN differs from itself
 
 
-def _unit(joint: Joint, name: str) -> str:
-    units = {"q": joint.position_unit, "qd": f"{joint.position_unit}/s", "effort": joint.effort_unit}
-    return units[name]
-
-
 def _latest(samples: TrialSamples, t: Array, name: str, index: int) -> Array:
     """The latest value of a joint at each time, NaN before the first one."""
-    row = np.searchsorted(samples.t, t, side="right")
     padded = np.concatenate(([np.nan], samples.values[name][:, index]))
-    return padded[row]
+    return padded[np.searchsorted(samples.t, t, side="right")]
 
 
 def check(path: Path, kind: str) -> None:
@@ -156,7 +142,7 @@ def _write(folder: Path, storage: str, trial: Trial, robot: Robot) -> None:
     rows: list[tuple[int, Any, bytes]] = []
     with Writer(folder, version=VERSION, storage_plugin=StoragePlugin[storage]) as bag:
         for topic, (kind, fields) in TOPICS.items():
-            connection = bag.add_connection(topic, "sensor_msgs/msg/JointState", typestore=types)
+            connection = bag.add_connection(topic, STATE, typestore=types)
             rows += [(time, connection, data) for time, data in _messages(types, getattr(trial, kind), fields, robot)]
         connection = bag.add_connection("/robot_description", "std_msgs/msg/String", typestore=types)
         text = types.types["std_msgs/msg/String"](data=robot.urdf)
@@ -167,22 +153,17 @@ def _write(folder: Path, storage: str, trial: Trial, robot: Robot) -> None:
 
 def _messages(types: Any, samples: TrialSamples, fields: dict[str, str], robot: Robot) -> list[tuple[int, bytes]]:
     """Time [ns] and content of each message; rows with NaN are left out."""
-    state, header, stamp = (
-        types.types[name]
-        for name in ("sensor_msgs/msg/JointState", "std_msgs/msg/Header", "builtin_interfaces/msg/Time")
-    )
-    names, nothing, found = list(robot.joint_names), np.zeros(0), []
+    state, header, stamp = (types.types[name] for name in (STATE, "std_msgs/msg/Header", "builtin_interfaces/msg/Time"))
+    nothing = dict.fromkeys(("position", "velocity", "effort"), np.zeros(0))
+    found = []
     for row, (time, measured) in enumerate(zip(samples.t.tolist(), samples.stamp.tolist(), strict=True)):
         values = {field: samples.values[name][row] for field, name in fields.items()}
         if any(np.isnan(value).any() for value in values.values()):
             continue
         sec, nanosec = divmod(round(measured * NANO), round(NANO))
-        message = state(
-            header=header(stamp=stamp(sec=sec, nanosec=nanosec), frame_id=""),
-            name=names,
-            **({"position": nothing, "velocity": nothing, "effort": nothing} | values),
-        )
-        found.append((round(time * NANO), bytes(types.serialize_cdr(message, "sensor_msgs/msg/JointState"))))
+        head = header(stamp=stamp(sec=sec, nanosec=nanosec), frame_id="")
+        message = state(header=head, name=list(robot.joint_names), **(nothing | values))
+        found.append((round(time * NANO), bytes(types.serialize_cdr(message, STATE))))
     return found
 
 
@@ -195,7 +176,7 @@ def plot_trial(trial: Trial, robot: Robot, title: str, path: Path | None = None)
         title: title of the picture.
         path: file of the picture, whose ending says the format; None for the screen.
     """
-    with joint_figure(path, robot.n, foot=1.2) as (figure, grid):
+    with plotting.joint_figure(path, robot.n, foot=1.2) as (figure, grid):
         figure.get_layout_engine().set(hspace=0.06, wspace=0.04)
         for index, (row, joint) in enumerate(zip(grid, robot.joints, strict=True)):
             _position(row[0], trial, joint, index)
@@ -205,44 +186,39 @@ def plot_trial(trial: Trial, robot: Robot, title: str, path: Path | None = None)
         for axes in grid.flat:
             axes.grid(visible=True, axis="y")
             axes.set_xlim(0.0, max(trial.truth.t[-1], 1e-9))
-        add_legend(figure, *gather_legend(grid[0]))
-        finish_joint_figure(figure, grid, title)
+        plotting.add_legend(figure, *plotting.gather_legend(grid[0]))
+        plotting.finish_joint_figure(figure, grid, title)
     return grid
 
 
 def _position(axes: Any, trial: Trial, joint: Joint, index: int) -> None:
-    states, truth, commands = trial.states, trial.truth, trial.commands
-    if len(states.t):
-        axes.plot(*_thinned(states, "q", index), **WIDE, label="measured position, commanded effort")
-    axes.plot(*_thinned(truth, "q", index), color=TRUTH, label="true")
-    if len(commands.t):
-        axes.plot(*_thinned(commands, "q", index), **REFERENCE_LINE, label="reference")
+    _draw(axes, trial.states, "q", index, **WIDE, label="measured position, commanded effort")
+    _draw(axes, trial.truth, "q", index, color=TRUTH, label="true")
+    _draw(axes, trial.commands, "q", index, **plotting.REFERENCE_LINE, label="reference")
     axes.set_ylabel(f"position [{joint.position_unit}]")
 
 
 def _error_or_velocity(axes: Any, trial: Trial, joint: Joint, index: int) -> None:
     """Draw the tracking error, or the velocity where there is no reference."""
-    axes.axhline(0.0, color=FAINT, linewidth=0.8)
+    axes.axhline(0.0, color=plotting.FAINT, linewidth=0.8)
     t, error = tracking_error(trial)
     if len(t):
         axes.plot(t, 1e3 * error[:, index], color=TRUTH)
         axes.set_ylabel(f"reference − position [m{joint.position_unit}]")
     else:
-        axes.plot(*_thinned(trial.truth, "qd", index), color=TRUTH)
+        _draw(axes, trial.truth, "qd", index, color=TRUTH)
         axes.set_ylabel(f"velocity [{joint.position_unit}/s]")
 
 
 def _effort(axes: Any, trial: Trial, joint: Joint, index: int) -> None:
-    commands, truth = trial.commands, trial.truth
-    if len(commands.t):
-        axes.plot(*_thinned(commands, "effort", index), **WIDE)
-    axes.plot(*_thinned(truth, "effort", index), color=TRUTH)
+    _draw(axes, trial.commands, "effort", index, **WIDE)
+    _draw(axes, trial.truth, "effort", index, color=TRUTH)
     greatest = float(trial.effort_limit[index])
-    if np.isfinite(greatest):
-        for limit in (-greatest, greatest):
-            axes.axhline(limit, **LIMIT_LINE)
+    for limit in (-greatest, greatest) if np.isfinite(greatest) else ():
+        axes.axhline(limit, **plotting.LIMIT_LINE)
     axes.set_ylabel(f"effort [{joint.effort_unit}]")
 
 
-def _thinned(samples: TrialSamples, name: str, index: int) -> tuple[Array, Array]:
-    return thinned(samples.t, samples.values[name][:, index])
+def _draw(axes: Any, samples: TrialSamples, name: str, index: int, **style: Any) -> None:
+    if len(samples.t):
+        axes.plot(*plotting.thinned(samples.t, samples.values[name][:, index]), **style)

@@ -194,9 +194,8 @@ class TrialRun:
             addresses |= {name: address_of(getattr(native.library, name)) for name in ("plant_step", "plant_settle")}
             frame = native.frame
         else:
-            self._calls = [
-                STEP(lambda _, move=move: self._shown(move)) for move in (self._move_plant, self._halt_plant)
-            ]
+            moves = self._move_plant, self._halt_plant
+            self._calls = [STEP(lambda _, move=move: self._shown(move)) for move in moves]
             addresses |= dict(zip(("plant_step", "plant_settle"), map(address_of, self._calls), strict=True))
             frame = np.zeros((len(ROWS), self._n))
             frame[ROWS.index("Q")], frame[ROWS.index("V")] = plant.q, plant.qd
@@ -207,9 +206,8 @@ class TrialRun:
         if loop is not None:
             core, self._told = loop.core, TELL(self._tell)
             addresses |= {"loop": core.address, "tell": address_of(self._told)}
-            addresses |= {
-                f"loop_{name}": address_of(getattr(core.library, f"core_{name}")) for name in ("update", "watch")
-            }
+            for name in ("update", "watch"):
+                addresses[f"loop_{name}"] = address_of(getattr(core.library, f"core_{name}"))
             self._point(loop_rows=core.period.rows, loop_reference=core.period.reference, loop_kind=core.period.kind)
         for name, address in addresses.items():
             getattr(self._fields, name)[...] = address
@@ -310,13 +308,11 @@ class TrialRun:
         def rows(kind: str, which: slice | Array) -> dict[str, Array]:
             return {name: arrays[f"{kind}_{field}"][which] for name, field in RECORDED.items()}
 
-        return Trial(
-            TrialSamples(times, times, rows("true", slice(len(times)))),
-            TrialSamples(arrays["received_t"][: len(stamps)], stamps, rows("read", readings)),
-            TrialSamples(arrays["command_t"][commands], arrays["command_stamp"][commands], rows("command", commands)),
-            dict(self._faults),
-            self._plant.effort_limit if self._loop is None else self._loop.settings.limits.effort,
-        )
+        truth = TrialSamples(times, times, rows("true", slice(len(times))))
+        states = TrialSamples(arrays["received_t"][: len(stamps)], stamps, rows("read", readings))
+        sent, answered = arrays["command_t"][commands], arrays["command_stamp"][commands]
+        limit = self._plant.effort_limit if self._loop is None else self._loop.settings.limits.effort
+        return Trial(truth, states, TrialSamples(sent, answered, rows("command", commands)), dict(self._faults), limit)
 
 
 @lru_cache(maxsize=1)
