@@ -98,7 +98,7 @@ class Workers:
         """Run chunks; see :data:`Backend`."""
         waiting, pending = iter(todo), set[Future[FinishedChunk]]()
         while True:
-            for chunk in _first(waiting, AHEAD * self._count - len(pending)):
+            for chunk in islice(waiting, max(0, AHEAD * self._count - len(pending))):
                 pending.add(self._executor.submit(self._work, study, chunk))
             if not pending:
                 return
@@ -120,8 +120,7 @@ class IsolatedWorker:
     """A worker process, which is started when it is needed, and again after it has ended."""
 
     def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
-        self._connection: Connection[Any, Any] | None = None
+        self._worker: tuple[subprocess.Popen[bytes], Connection[Any, Any]] | None = None
         self._study = ""
         self._cancelled = False
 
@@ -140,16 +139,15 @@ class IsolatedWorker:
     def end(self) -> None:
         """End the process for good; a call that waits for an answer raises CancelledError."""
         self._cancelled = True
-        if self._process is not None:
-            self._process.kill()
+        if self._worker is not None:
+            self._worker[0].kill()
 
     def _close(self) -> None:
-        process, self._process = self._process, None
-        if process is not None:
+        if self._worker is not None:
+            (process, connection), self._worker = self._worker, None
             process.kill()
             process.wait()
-        if self._connection is not None:
-            self._connection.close()
+            connection.close()
 
     def _run_one(self, study: Study, case: Chunk) -> Rows:
         for _ in range(ATTEMPTS):
@@ -162,18 +160,18 @@ class IsolatedWorker:
     def _ask(self, study: Study, chunk: Chunk) -> Rows:
         digest = study.digest
         try:
-            if self._process is None:
-                (self._process, self._connection), self._study = _start(), ""
+            if self._worker is None:
+                self._worker, self._study = _start(), ""
             if self._cancelled:
                 raise CancelledError
-            assert self._connection is not None
-            self._connection.send((None if digest == self._study else study, chunk))
+            process, connection = self._worker
+            connection.send((None if digest == self._study else study, chunk))
             self._study = digest
-            if not self._connection.poll(GRACE + chunk.size * study.limits.case_timeout):
+            if not connection.poll(GRACE + chunk.size * study.limits.case_timeout):
                 raise TimeoutError
-            answer = self._connection.recv()
+            answer = connection.recv()
         except (OSError, EOFError, TimeoutError) as cause:
-            reason = self._failure(cause)
+            reason = _failure(process, cause)
             self._close()
             if self._cancelled:
                 raise CancelledError from cause
@@ -185,23 +183,22 @@ class IsolatedWorker:
             raise answer
         return answer
 
-    def _failure(self, cause: BaseException) -> str:
-        assert self._process is not None
-        if isinstance(cause, TimeoutError):
-            return "out of time: its process did not answer"
-        code = self._process.wait()
-        return f"its process ended by {signal.Signals(-code).name}" if code < 0 else f"its process ended ({code})"
+
+def _failure(process: subprocess.Popen[bytes], cause: BaseException) -> str:
+    if isinstance(cause, TimeoutError):
+        return "out of time: its process did not answer"
+    code = process.wait()
+    return f"its process ended by {signal.Signals(-code).name}" if code < 0 else f"its process ended ({code})"
 
 
 def _start() -> tuple[subprocess.Popen[bytes], Connection[Any, Any]]:
     """A worker process and the connection to it."""
     own, other = Pipe()
     with other:
-        command = dying_with_parent([sys.executable, "-m", __name__, str(other.fileno())])
+        fd = other.fileno()
+        command = dying_with_parent([sys.executable, "-m", __name__, str(fd)])
         # Output of plugins goes to standard error. A session of its own: Ctrl-C is for the parent process only.
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=2, pass_fds=(other.fileno(),), start_new_session=True
-        )
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=2, pass_fds=(fd,), start_new_session=True)
     return process, own
 
 
@@ -224,15 +221,15 @@ def cluster(address: str) -> Backend:
         raise ClusterError(f"{address!r} is no address of a scheduler: tcp://host:port")
 
     def run(study: Study, todo: Iterable[Chunk]) -> Iterator[FinishedChunk]:
-        waiting, submitted = iter(todo), _SubmittedChunks(study)
-        connected = False
+        waiting, submitted, timeout = iter(todo), _SubmittedChunks(study), CONNECT_TIMEOUT
         while True:
-            client = _connect(address, RECONNECT_TIMEOUT if connected else CONNECT_TIMEOUT)
-            connected = True
+            client = _connect(address, timeout)
+            timeout = RECONNECT_TIMEOUT
             try:
                 waiting = chain(submitted.withdraw(), waiting)
                 while client.status in ("running", "connecting"):
-                    for chunk in _first(waiting, AHEAD * max(1, _threads(client)) - len(submitted)):
+                    wanted = AHEAD * max(1, sum(client.nthreads().values())) if client.status == "running" else AHEAD
+                    for chunk in islice(waiting, max(0, wanted - len(submitted))):
                         submitted.submit(client, chunk)
                     if not len(submitted):
                         return
@@ -307,11 +304,6 @@ class _SubmittedChunks:
         return found
 
 
-def _first(waiting: Iterator[Chunk], count: int) -> Iterator[Chunk]:
-    """The next chunks, at most so many."""
-    return islice(waiting, max(0, count))
-
-
 def _connect(address: str, timeout: float) -> Any:
     """Return a client of the scheduler, as soon as that answers."""
     from distributed import Client
@@ -324,11 +316,6 @@ def _connect(address: str, timeout: float) -> Any:
             if time.monotonic() > end:
                 raise ClusterError(f"no scheduler answers at {address}") from problem
             time.sleep(0.1)
-
-
-def _threads(client: Any) -> int:
-    """Number of threads of all workers."""
-    return sum(client.nthreads().values()) if client.status == "running" else 0
 
 
 def _close(client: Any) -> None:

@@ -12,18 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.document.blocks import (
-    Block,
-    CodeBlock,
-    Document,
-    HeadingBlock,
-    Literal,
-    PictureBlock,
-    Section,
-    TextBlock,
-    VerdictBlock,
-    literal_table,
-)
+from robodyn_ros.document import blocks as page
 from robodyn_ros.document.html import html
 from robodyn_ros.document.plotting import FAINT, INK, law_colours, new_figure
 from robodyn_ros.simulation.sweeps.study import Study
@@ -40,7 +29,7 @@ DISTRIBUTIONS = {
 """Kind of a distribution → meaning of its two numbers; a choice has any number of them."""
 
 
-_page_table = partial(literal_table, numeric=True)
+_page_table = partial(page.literal_table, numeric=True)
 
 
 def percent(value: float) -> str:
@@ -76,19 +65,16 @@ def draw(path: Path, study: Study, summaries: list[Summary]) -> None:
 
 def _plot_probabilities(axes: Any, summaries: list[Summary], colours: dict[str, str]) -> None:
     for place, each in enumerate(summaries):
-        colour = colours[each.controller]
-        axes.bar(place, 100 * each.probability, width=0.6, color=colour, alpha=0.85)
+        axes.bar(place, 100 * each.probability, width=0.6, color=colours[each.controller], alpha=0.85)
         if np.isfinite(each.low):
             spread = [[100 * (each.probability - each.low)], [100 * (each.high - each.probability)]]
             axes.errorbar(place, 100 * each.probability, yerr=spread, color=INK, capsize=5, linewidth=1.2)
-        text = f"{100 * each.probability:.1f} %"
-        axes.annotate(text, (place, 103.0), ha="center", va="bottom", weight="bold")
+        axes.annotate(f"{100 * each.probability:.1f} %", (place, 103.0), ha="center", va="bottom", weight="bold")
     axes.set_xticks(range(len(summaries)), [each.controller.replace("_", "\n") for each in summaries])
-    axes.set_xlim(-0.6, max(len(summaries) - 0.4, 0.6))
-    axes.set_ylim(0.0, 112.0)
-    axes.set_yticks(range(0, 101, 20))
     sampled = any(np.isfinite(each.low) for each in summaries)
-    axes.set_ylabel(f"meets the specification [%]{', 95 % confidence' if sampled else ''}")
+    label = f"meets the specification [%]{', 95 % confidence' if sampled else ''}"
+    right = max(len(summaries) - 0.4, 0.6)
+    axes.set(xlim=(-0.6, right), ylim=(0.0, 112.0), yticks=range(0, 101, 20), ylabel=label)
     axes.grid(visible=True, axis="y")
 
 
@@ -100,29 +86,25 @@ def _plot_margins(axes: Any, summaries: list[Summary], colours: dict[str, str]) 
         label = f"{each.controller} ({failed} failed)" if failed else each.controller
         axes.step(100.0 * shown, part, where="post", color=colours[each.controller], linewidth=1.8, label=label)
     axes.axvline(0.0, color=INK, linewidth=1.0, linestyle=(0, (4, 3)))
-    axes.set_xlabel("least margin to a bound [% of it]; broken below 0")
-    axes.set_ylabel("cases with less [%]")
-    axes.set_ylim(0.0, 100.0)
+    label = "least margin to a bound [% of it]; broken below 0"
+    axes.set(xlabel=label, ylabel="cases with less [%]", ylim=(0.0, 100.0))
     axes.grid(visible=True)
     axes.legend(loc="upper left", frameon=False)
 
 
-def _known(inputs: list[str], summary: Summary) -> list[str]:
+def _known(inputs: list[str], summary: Summary) -> dict[str, Sensitivity]:
     """The inputs whose influence on the margin is known."""
     found = summary.sensitivities.get("margin", {})
-    return [name for name in inputs if name in found and np.isfinite(found[name].first_order)]
+    return {name: found[name] for name in inputs if name in found and np.isfinite(found[name].first_order)}
 
 
 def _plot_sensitivities(inputs: list[str], axes: Any, summaries: list[Summary], colours: dict[str, str]) -> None:
     height = 0.8 / len(summaries)
     for place, each in enumerate(summaries):
-        found = each.sensitivities.get("margin", {})
-        known = _known(inputs, each)
-        rows = [inputs.index(name) + height * (place - (len(summaries) - 1) / 2) for name in known]
-        values = [100.0 * max(found[name].first_order, 0.0) for name in known]
-        axes.barh(rows, values, height=0.9 * height, color=colours[each.controller])
-        for name, row in zip(known, rows, strict=True):
-            noise = 100.0 * found[name].noise
+        for name, found in _known(inputs, each).items():
+            row = inputs.index(name) + height * (place - (len(summaries) - 1) / 2)
+            value, noise = 100.0 * max(found.first_order, 0.0), 100.0 * found.noise
+            axes.barh(row, value, height=0.9 * height, color=colours[each.controller])
             axes.plot([noise, noise], [row - height / 2, row + height / 2], color=FAINT, linewidth=1.2)
     axes.set_yticks(range(len(inputs)), inputs)
     axes.invert_yaxis()
@@ -141,11 +123,10 @@ def write_report(folder: Path, study: Study, summaries: list[Summary]) -> None:
     """
     picture = folder / "report.png"
     draw(picture, study, summaries)
-    page = report(study, summaries, picture.read_bytes())
-    (folder / "report.html").write_text(html(page), encoding="utf-8")
+    (folder / "report.html").write_text(html(report(study, summaries, picture.read_bytes())), encoding="utf-8")
 
 
-def report(study: Study, summaries: list[Summary], picture: bytes = b"") -> Document:
+def report(study: Study, summaries: list[Summary], picture: bytes = b"") -> page.Document:
     """Return the report, for a page or a terminal.
 
     Args:
@@ -157,49 +138,44 @@ def report(study: Study, summaries: list[Summary], picture: bytes = b"") -> Docu
     said = "The interval holds with 95 % confidence (Clopper and Pearson)."
     if not study.sampling.is_random:
         heads[3:], said = ["Ratio"], "The ratio is that of all combinations, not of a sample: it has no interval."
-    met = [
-        (each.controller, str(each.cases), str(each.met), *map(percent, (each.probability, each.low, each.high)))
-        for each in summaries
-    ]
-    opening: tuple[Block, ...] = (
-        *(VerdictBlock(Literal(f"{each.controller}: {each.stopped}")) for each in summaries if each.stopped),
-        TextBlock(Literal(_about(study))),
+    met = [(s.controller, str(s.cases), str(s.met), *map(percent, (s.probability, s.low, s.high))) for s in summaries]
+    opening: tuple[page.Block, ...] = (
+        *(page.VerdictBlock(page.Literal(f"{each.controller}: {each.stopped}")) for each in summaries if each.stopped),
+        page.TextBlock(page.Literal(_about(study))),
         _page_table(heads, [row[: len(heads)] for row in met]),
-        TextBlock(said),
-        *([PictureBlock(picture, "image/png", "probability, margins and sensitivities")] if picture else []),
+        page.TextBlock(said),
+        *([page.PictureBlock(picture, "image/png", "probability, margins and sensitivities")] if picture else []),
     )
-    varied = literal_table(("Input", "Distribution"), [(name, _distribution(study, name)) for name in study.vary])
-    sections = [
-        *(Section(each.controller, Literal(each.controller), tuple(_of_controller(study, each))) for each in summaries),
-        Section("varied", "What varied", (varied,)),
-    ]
-    return Document(Literal(study.name), opening, tuple(sections), numbered=False)
+    varied = page.literal_table(("Input", "Distribution"), [(name, _distribution(study, name)) for name in study.vary])
+    laws = ((each.controller, tuple(_of_controller(study, each))) for each in summaries)
+    sections = [page.Section(name, page.Literal(name), blocks) for name, blocks in laws]
+    sections.append(page.Section("varied", "What varied", (varied,)))
+    return page.Document(page.Literal(study.name), opening, tuple(sections), numbered=False)
 
 
 def _about(study: Study) -> str:
     sampling, laws = study.sampling, study.controllers
-    return (
-        f"{study.samples} cases ({sampling.method.replace('_', ' ')}, seed {sampling.seed}) for "
-        f"{laws[0] if len(laws) == 1 else f'each of {len(laws)} controllers'}, {study.duration:g} s each."
-    )
+    law = laws[0] if len(laws) == 1 else f"each of {len(laws)} controllers"
+    how = f"{sampling.method.replace('_', ' ')}, seed {sampling.seed}"
+    return f"{study.samples} cases ({how}) for {law}, {study.duration:g} s each."
 
 
-def _of_controller(study: Study, summary: Summary) -> Iterator[Block]:
+def _of_controller(study: Study, summary: Summary) -> Iterator[page.Block]:
     if summary.compiled < summary.cases:
-        yield TextBlock(f"{summary.cases - summary.compiled} of the cases called Python code, which is slower.")
+        yield page.TextBlock(f"{summary.cases - summary.compiled} of the cases called Python code, which is slower.")
     if len(summary.margins):
         yield from _of_margins(summary)
     if summary.failed:
-        yield HeadingBlock("Failed")
+        yield page.HeadingBlock("Failed")
         yield _page_table(("Why", "Cases"), [(why, str(count)) for why, count in summary.failed.items()])
     yield from _of_worst(study, summary)
     if summary.sensitivities:
         yield from _of_sensitivities(study, summary)
 
 
-def _of_margins(summary: Summary) -> Iterator[Block]:
+def _of_margins(summary: Summary) -> Iterator[page.Block]:
     heads = ["Least" if q == 0.0 else "Median" if q == 0.5 else f"{100 * q:g} % below" for q in QUANTILES]
-    yield HeadingBlock("Margins, relative to the bound")
+    yield page.HeadingBlock("Margins, relative to the bound")
     bounds = [
         (f"{b.quantity} {b.joint}", f"{b.bound:g}", str(b.kept), *(f"{100 * x:.1f} %" for x in b.quantiles))
         for b in summary.bounds
@@ -207,27 +183,25 @@ def _of_margins(summary: Summary) -> Iterator[Block]:
     yield _page_table(("Bound", "At most", "Kept", *heads), bounds)
 
 
-def _of_worst(study: Study, summary: Summary) -> Iterator[Block]:
-    yield HeadingBlock("Worst cases")
-    yield TextBlock("This command runs one of them again and draws it:")
-    yield CodeBlock(f"robodyn sweep {study.name}.yaml --case NUMBER --plot case.png")
+def _of_worst(study: Study, summary: Summary) -> Iterator[page.Block]:
+    yield page.HeadingBlock("Worst cases")
+    yield page.TextBlock("This command runs one of them again and draws it:")
+    yield page.CodeBlock(f"robodyn sweep {study.name}.yaml --case NUMBER --plot case.png")
     columns: dict[str, list[str]] = {"Case": [str(number) for number, _, _ in summary.worst]}
     if len(summary.margins):
         columns["Margin"] = [f"{100 * margin:.1f} %" if margin == margin else "–" for _, margin, _ in summary.worst]
     if summary.failed:
         columns["Failed"] = [why for _, _, why in summary.worst]
-    yield literal_table(list(columns), zip(*columns.values(), strict=True), numeric=not summary.failed)
+    yield page.literal_table(list(columns), zip(*columns.values(), strict=True), numeric=not summary.failed)
 
 
-def _of_sensitivities(study: Study, summary: Summary) -> Iterator[Block]:
+def _of_sensitivities(study: Study, summary: Summary) -> Iterator[page.Block]:
     outputs = summary.sensitivities
-    yield HeadingBlock("Fraction of the variance that each input alone explains")
-    yield TextBlock("These are first-order indices. * marks one that is below the noise level.")
+    yield page.HeadingBlock("Fraction of the variance that each input alone explains")
+    yield page.TextBlock("These are first-order indices. * marks one that is below the noise level.")
     found = [[outputs[output][name] for output in outputs] for name in study.vary]
     cells = [(name, *map(_index, row)) for name, row in zip(study.vary, found, strict=True)]
-    by_chance = [
-        (i, j) for i, row in enumerate(found) for j, each in enumerate(row, 1) if not each.first_order > each.noise
-    ]
+    by_chance = [(i, j) for i, row in enumerate(found) for j, s in enumerate(row, 1) if not s.first_order > s.noise]
     yield _page_table(("Input", *outputs), cells, faint=by_chance)
 
 

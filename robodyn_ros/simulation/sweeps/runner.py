@@ -91,8 +91,7 @@ def run_chunk(study: Study, chunk: Chunk) -> Rows:
     if digest not in _runners:
         _runners.clear()
         _runners[digest] = CaseRunner(study)
-    runner = _runners[digest]
-    return [runner.row(case) for case in study.cases(*chunk)]
+    return [_runners[digest].row(case) for case in study.cases(*chunk)]
 
 
 def lost_rows(study: Study, chunk: Chunk, why: str) -> Rows:
@@ -116,6 +115,7 @@ class CaseRunner:
     Attributes:
         study: the study.
         robot: the arm as the controllers know it, without variation.
+        defaults: node → parameter → default value.
     """
 
     def __init__(self, study: Study) -> None:
@@ -129,10 +129,8 @@ class CaseRunner:
         self.study = study
         self.robot = reload_robot(study.urdf)
         self._given = {node: LoadedParameters() | study.given.get(node, {}) for node in NODES}
-        self._defaults = {
-            "simulator": MODEL | default_values(self.robot),
-            "controller": loop_default_values(self.robot),
-        }
+        simulator = MODEL | default_values(self.robot)
+        self.defaults = {"simulator": simulator, "controller": loop_default_values(self.robot)}
         self._arms: dict[str, Dynamics] = {}
         self._model = lru_cache(maxsize=4)(self._make_model)
         self._loop_settings = lru_cache(maxsize=16)(self._make_loop_settings)
@@ -145,7 +143,7 @@ class CaseRunner:
         """
         varied = {kind: _inputs_of(kind, case.inputs) for kind in (ARM, *NODES)}
         robot = varied_arm(self.study.urdf, varied[ARM]) if varied[ARM] else self.robot
-        defaults = self._defaults["simulator"] if robot is self.robot else MODEL | default_values(robot)
+        defaults = self.defaults["simulator"] if robot is self.robot else MODEL | default_values(robot)
         values = FileParameters(self._given["simulator"] | {"seed": case.seed} | varied["simulator"], defaults)
         with values.located():
             hardware = make_hardware_settings(values, robot)
@@ -168,8 +166,7 @@ class CaseRunner:
         """Run a case, and return its inputs and results as one row; an error becomes the reason of failure."""
         try:
             with time_limit(self.study.limits.case_timeout):
-                setup = self.setup(case)
-                trial, compiled = run_until_fault(*setup, self.study.duration)
+                trial, compiled = self.run(case)
         except RobodynError as problem:
             return self.blank(case, f"not possible: {problem}")
         except OutOfTime as problem:
@@ -187,23 +184,15 @@ class CaseRunner:
         return self._row(case, nothing, failed, float("nan"), False)
 
     def _row(self, case: Case, values: dict[str, Array], failed: str, at: float, compiled: bool) -> dict[str, Any]:
+        """A row: the case, its figures, and ``settled``, ``margin`` and ``met`` by the study's specification."""
+        joints, wanted = self.robot.joint_names, self.study.specification
         row: dict[str, Any] = {"case": case.number, "controller": case.controller, "seed": case.seed, **case.inputs}
         for name, figure in values.items():
-            row |= {f"{name}/{j}": float(x) for j, x in zip(self.robot.joint_names, figure, strict=True)}
-        return row | self._judge(row, failed) | {"failed": failed, "failed_at": at, "compiled": compiled}
-
-    def parameter_names(self, node: str) -> list[str]:
-        """Return the names of a node's parameters."""
-        return list(self._defaults[node])
-
-    def _judge(self, row: dict[str, Any], failed: str) -> dict[str, Any]:
-        """Columns ``settled``, ``margin`` and ``met``, by the study's specification."""
-        specification, names = self.study.specification, self.robot.joint_names
-        if failed:
-            return {"settled": False, "margin": float("nan"), "met": False}
-        settled = all(row[f"final_error/{j}"] <= specification.settle_band.get(j, np.inf) for j in names)
-        margin = min(specification.margins(row).values(), default=float("nan"))
-        return {"settled": settled, "margin": margin, "met": not margin < 0.0}
+            row |= {f"{name}/{j}": float(x) for j, x in zip(joints, figure, strict=True)}
+        settled = not failed and all(row[f"final_error/{j}"] <= wanted.settle_band.get(j, np.inf) for j in joints)
+        margin = float("nan") if failed else min(wanted.margins(row).values(), default=float("nan"))
+        judged = {"settled": settled, "margin": margin, "met": not (failed or margin < 0.0)}
+        return row | judged | {"failed": failed, "failed_at": at, "compiled": compiled}
 
     def _arm(self, hardware: HardwareSettings) -> Dynamics:
         """The equations of motion of a case's arm: one object for all cases, with the parameters of this case."""
@@ -228,7 +217,7 @@ class CaseRunner:
         self, controller: str, varied: tuple[tuple[str, Any], ...], model: Callable[..., Dynamics] | None = None
     ) -> LoopSettings:
         given = self._given["controller"] | {"controller": controller} | dict(varied)
-        values = FileParameters(given, self._defaults["controller"])
+        values = FileParameters(given, self.defaults["controller"])
         with values.located():
             check_limits(given, self.robot)
             parts = {key: values[key] for key in ("gravity", TOOL.name, *(spec.name for spec in PAYLOAD))}

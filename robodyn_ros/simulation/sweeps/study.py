@@ -91,11 +91,6 @@ class Distribution:
         """Number of values in a full factorial."""
         return len(self.values) if self.kind == "choice" else self.levels
 
-    @property
-    def is_number(self) -> bool:
-        """True if the values are numbers."""
-        return not isinstance(self.values[0], (str, bool))
-
     def at(self, probability: float) -> Any:
         """Return the quantile of a probability in [0, 1]; for a normal distribution in (0, 1)."""
         if self.kind == "choice":
@@ -168,10 +163,6 @@ class Sampling(CheckedSettings):
             sample: Array = np.clip(sequence.random(count), 2.0**-54, 1.0 - 2.0**-53)
         return sample
 
-    def case_seed(self, case: int) -> int:
-        """Return the seed of all random numbers in a case."""
-        return int(np.random.SeedSequence([self.seed, case]).generate_state(1)[0] >> 1)
-
 
 @lru_cache(maxsize=1)
 def _hypercube(inputs: int, cases: int, seed: int) -> Array:
@@ -197,10 +188,7 @@ class Specification:
     def all_bounds(self) -> dict[tuple[str, str], float]:
         """Return all bounds, with that on settling."""
         bands = {("final_error", joint): band for joint, band in self.settle_band.items()} if self.settled else {}
-        named = dict(self.bounds)
-        for key, band in bands.items():
-            named[key] = min(band, named.get(key, band))
-        return named
+        return dict(self.bounds) | {key: min(band, self.bounds.get(key, band)) for key, band in bands.items()}
 
     def margins(self, figures: Mapping[str, Any]) -> dict[tuple[str, str], Any]:
         """Return the margin to each bound, as a fraction of the bound; negative where the figure exceeds it.
@@ -208,11 +196,8 @@ class Specification:
         Args:
             figures: ``quantity/joint`` → value, or array of values.
         """
-        found = {}
-        for (quantity, joint), bound in self.all_bounds().items():
-            value = figures[f"{quantity}/{joint}"]
-            found[quantity, joint] = 1.0 - value / bound if bound > 0.0 else -value
-        return found
+        values = {key: (figures["/".join(key)], bound) for key, bound in self.all_bounds().items()}
+        return {key: 1.0 - value / bound if bound > 0.0 else -value for key, (value, bound) in values.items()}
 
 
 @dataclass(frozen=True)
@@ -297,7 +282,8 @@ class Study:
         found = []
         for number in range(first, first + count):
             sample, controller = divmod(number, len(controllers))
-            values = [each.at(p) for each, p in zip(inputs, rows[sample - samples.start], strict=True)]
-            chosen = dict(zip(self.vary, values, strict=True))
-            found.append(Case(number, controllers[controller], self.sampling.case_seed(sample), chosen))
+            pairs = zip(self.vary.items(), rows[sample - samples.start], strict=True)
+            chosen = {name: each.at(p) for (name, each), p in pairs}
+            seed = int(np.random.SeedSequence([self.sampling.seed, sample]).generate_state(1)[0] >> 1)
+            found.append(Case(number, controllers[controller], seed, chosen))
         return found

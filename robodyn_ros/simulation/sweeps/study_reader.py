@@ -52,17 +52,8 @@ from robodyn_ros.simulation.sweeps.tuning import GAINS, TuningSettings, TuningTa
 from robodyn_ros.simulation.trial import QUANTITIES
 
 SECTIONS = (
-    "arm",
-    "description",
-    "joints",
-    "controllers",
-    "motion",
-    "parameters",
-    *NODES,
-    "vary",
-    "sampling",
-    "specification",
-    "tune",
+    *("arm", "description", "joints", "controllers", "motion", "parameters", *NODES),
+    *("vary", "sampling", "specification", "tune"),
 )
 """Sections of a study's file, besides the settings of :class:`.study.CaseLimits`."""
 
@@ -97,31 +88,20 @@ def read_study(
         RobodynError: the arm's URDF, or a parameter file that the study names, is wrong.
     """
     file = read_study_file(path)
-    limits = {item.name for item in fields(CaseLimits)}
-    file.only((*SECTIONS, *sorted(limits)))
+    limits = settings(file, CaseLimits, SECTIONS)
     file.section("tune").only(TUNE)
-    description = settings(file.section("description"), DescriptionSettings)
-    robot = build(read_document(_arm(file, path)), description)
+    robot = build(read_document(_arm(file, path)), settings(file.section("description"), DescriptionSettings))
     for text in robot.warnings:
         warnings.warn(text, RobotDescriptionWarning, stacklevel=2)
     given = _given_parameters(file, path)
     for node, values in (besides or {}).items():
         given[node] |= values
     robot = select(robot, *given.values())
-    motion = file.section("motion")
-    motion.only(("to", *(item.name for item in fields(MotionSettings))))
-    study = Study(
-        path.stem,
-        robot.urdf,
-        _controllers(file),
-        _poses(motion, robot),
-        settings(motion, MotionSettings, ("to",)),
-        given,
-        inputs(file.section("vary"), robot),
-        settings(file.section("sampling"), Sampling),
-        _specification(file.section("specification"), robot),
-        settings(file, CaseLimits, SECTIONS),
-    )
+    times = settings(file.section("motion"), MotionSettings, ("to",))
+    laws, poses = _controllers(file), _poses(file.section("motion"), robot)
+    varied, sampling = inputs(file.section("vary"), robot), settings(file.section("sampling"), Sampling)
+    wanted = _specification(file.section("specification"), robot)
+    study = Study(path.stem, robot.urdf, laws, poses, times, given, varied, sampling, wanted, limits)
     try_inputs(study, file)
     return study
 
@@ -206,12 +186,8 @@ def _given_parameters(file: StudySection, path: Path) -> dict[str, dict[str, Any
 
 def _specification(section: StudySection, robot: Robot) -> Specification:
     section.only((*QUANTITIES, "settled", "settle_band"))
-    bounds = {
-        (quantity, joint): bound
-        for quantity in QUANTITIES
-        if quantity in section.values
-        for joint, bound in by_joint(section, quantity, robot, positive).items()
-    }
+    given = [quantity for quantity in QUANTITIES if quantity in section.values]
+    bounds = {(name, joint): own for name in given for joint, own in by_joint(section, name, robot, positive).items()}
     settled = section.values.get("settled", False)
     if not isinstance(settled, bool):
         raise section.error("settled", f"must be true or false, not {settled!r}")
@@ -277,7 +253,7 @@ def try_inputs(study: Study, file: StudySection) -> None:
     """
     runner = CaseRunner(study)
     for node in NODES:
-        _check_names(study, file, node, runner.parameter_names(node))
+        _check_names(study, file, node, runner.defaults[node])
     inputs = {name: each for name, each in study.vary.items() if not name.startswith(f"{ARM}.")}
     first = study.controllers[0]
     tries = [Case(0, first, 0, {name: value}) for name, each in inputs.items() for value in each.ends()]

@@ -9,13 +9,14 @@ This module handles YAML and types of values; :mod:`.study_reader` handles the c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
-from robodyn_ros.errors import RobodynError, is_it
+from robodyn_ros.control.parameter_file import FileParameters
+from robodyn_ros.errors import ConfigurationError, RobodynError, is_it
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.sweeps.study import are_numbers
 
@@ -143,18 +144,12 @@ def settings(section: StudySection, kind: type[Settings], besides: tuple[str, ..
     Raises:
         StudyError: a name is unknown, or a value is wrong.
     """
-    names = {item.name: item.default for item in fields(kind)}  # type: ignore[arg-type]
-    section.only((*names, *besides))
-    made = kind()
-    for name in (name for name in section.values if name in names):
-        value = section.values[name]
-        if isinstance(names[name], float) and isinstance(value, int) and not isinstance(value, bool):
-            value = float(value)
-        try:
-            made = replace(made, **{name: value})  # type: ignore[type-var]
-        except RobodynError as problem:
-            raise section.error(name, str(problem).removeprefix(f"{name}: ")) from problem
-    return made
+    section.only((*(item.name for item in fields(kind)), *besides))  # type: ignore[arg-type]
+    try:
+        return FileParameters(section.values, {}).settings(kind)
+    except ConfigurationError as problem:
+        name, _, said = str(problem).partition(": ")
+        raise section.error(name, said) from problem
 
 
 Value = TypeVar("Value")

@@ -163,8 +163,7 @@ def sensitivity(x: ArrayLike, y: Array) -> Sensitivity:
     means = np.bincount(place, weights=y, minlength=groups) / sizes
     within = float(np.sum((y - means[place]) ** 2))
     free = count - groups
-    index = 1.0 - (within / free) / (total / (count - 1))
-    return Sensitivity(index, _chance(groups, free, count))
+    return Sensitivity(1.0 - (within / free) / (total / (count - 1)), _chance(groups, free, count))
 
 
 def _chance(groups: int, free: int, count: int) -> float:
@@ -181,8 +180,5 @@ def _bins(x: NDArray) -> NDArray[np.int64]:  # type: ignore[type-arg]
     values, place = np.unique(x, return_inverse=True)
     if len(values) <= FEW:
         return place.astype(np.int64)
-    count = len(x)
-    groups = max(2, min(100, round(count**0.5 / 2)))
-    ranks = np.empty(count, dtype=np.int64)
-    ranks[np.argsort(x, kind="stable")] = np.arange(count)
-    return ranks * groups // count
+    groups, ranks = max(2, min(100, round(len(x) ** 0.5 / 2))), np.argsort(np.argsort(x, kind="stable"))
+    return ranks * groups // len(x)

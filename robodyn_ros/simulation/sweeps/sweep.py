@@ -125,19 +125,15 @@ class Results:
     def store(self, chunk: Chunk, rows: Rows) -> None:
         """Store the rows of a chunk."""
         pyarrow = need_pyarrow()
-        from pyarrow import parquet
-
         table = pyarrow.Table.from_pylist(rows, schema=self._schema)
         with _replaced(self._part(chunk)) as temporary:
-            parquet.write_table(table, temporary)
+            pyarrow.parquet.write_table(table, temporary)
 
     def join(self, wanted: list[Chunk]) -> None:
         """Join the parts to one file."""
-        pyarrow = need_pyarrow()
-        from pyarrow import parquet
-
         if self.file.exists():
             return
+        pyarrow, parquet = need_pyarrow(), need_pyarrow().parquet
         together = GROUP // wanted[0].size  # a chunk is smaller than a group
         with _replaced(self.file) as temporary, parquet.ParquetWriter(temporary, self._schema) as writer:
             for first in range(0, len(wanted), together):
@@ -156,9 +152,8 @@ def schema(study: Study, joints: tuple[str, ...]) -> Any:
     pyarrow = need_pyarrow()
     number, text, switch = pyarrow.float64(), pyarrow.string(), pyarrow.bool_()
     columns = [("case", pyarrow.int64()), ("controller", text), ("seed", pyarrow.int64())]
-    for name, distribution in study.vary.items():
-        first = distribution.values[0]
-        columns.append((name, switch if isinstance(first, bool) else number if distribution.is_number else text))
+    kinds = {bool: switch, str: text}
+    columns += [(name, kinds.get(type(each.values[0]), number)) for name, each in study.vary.items()]
     columns += [(f"{quantity}/{joint}", number) for quantity in QUANTITIES for joint in joints]
     columns += [("settled", switch), ("margin", number), ("met", switch)]
     columns += [("failed", text), ("failed_at", number), ("compiled", switch)]
@@ -167,19 +162,17 @@ def schema(study: Study, joints: tuple[str, ...]) -> Any:
 
 def column(file: Path, name: str) -> Array:
     """Return one column of all rows, (cases,)."""
-    need_pyarrow()
-    from pyarrow import parquet
-
-    return parquet.read_table(file, columns=[name]).column(0).to_numpy()
+    return need_pyarrow().parquet.read_table(file, columns=[name]).column(0).to_numpy()
 
 
 def need_pyarrow() -> Any:
-    """Import pyarrow.
+    """Import pyarrow, and its module ``parquet``.
 
     Raises:
         ConfigurationError: it is not installed.
     """
-    return need("pyarrow", "results in Parquet need pyarrow", "robodyn_ros[sweep]")
+    modules = "pyarrow.parquet", "pyarrow"
+    return [need(name, "results in Parquet need pyarrow", "robodyn_ros[sweep]") for name in modules][-1]
 
 
 def _digest(about: Path) -> str:

@@ -13,7 +13,7 @@ evolution (Storn and Price, 1997), because violations are neither smooth nor con
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from math import ceil, exp, log
 from typing import Any, NamedTuple
 
@@ -87,10 +87,8 @@ class TuningTask:
 
     def tuned(self, gains: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
         """Those of some gains, joint → gain → value, that are tuned."""
-        return {
-            joint: {gain: value for gain, value in own.items() if (gain, joint) in self.bounds}
-            for joint, own in gains.items()
-        }
+        wanted = self.bounds
+        return {joint: {gain: own[gain] for gain in own if (gain, joint) in wanted} for joint, own in gains.items()}
 
 
 class Tuned(NamedTuple):
@@ -130,9 +128,9 @@ def own_gains(study: Study, robot: Robot) -> dict[str, dict[str, float]]:
     """Return the gains that the study gives, or the defaults; of those that cannot be tuned, those that it gives."""
     given = study.given.get("controller", {})
     defaults = {
-        item.name: item.default
-        for item in fields(JointGains)
-        if item.name in GAINS or any(f"gains.{joint}.{item.name}" in given for joint in robot.joint_names)
+        gain: default
+        for gain, default in vars(JointGains()).items()
+        if gain in GAINS or any(f"gains.{joint}.{gain}" in given for joint in robot.joint_names)
     }
     return {
         joint: {gain: float(given.get(f"gains.{joint}.{gain}", default)) for gain, default in defaults.items()}
@@ -150,6 +148,7 @@ def _tune_one(
     scales = [(log, exp) if low > 0.0 else (float, float) for low, _ in task.bounds.values()]
     bounds = [(to(low), to(high)) for (to, _), (low, high) in zip(scales, task.bounds.values(), strict=True)]
     tried: list[tuple[Score, Array]] = []
+    sampled = replace(study, sampling=_sample(study, settings.cases))
 
     def gains(point: Array) -> dict[str, dict[str, float]]:
         found = {joint: dict(own) for joint, own in start.items()}
@@ -159,30 +158,18 @@ def _tune_one(
         return found
 
     def cost(point: Array) -> float:
-        candidate = replace(
-            with_gains(study, controller, task.tuned(gains(point))), sampling=_sample(study, settings.cases)
-        )
+        candidate = with_gains(sampled, controller, task.tuned(gains(point)))
         found = score(candidate, settings.cases, backend, settings.worst, robot, thorough=False)
         tried.append((found, point))
         progress(controller, len(tried), min(tried, key=lambda each: each[0].cost)[0])
         return found.cost
 
     inside = [float(np.clip(start[joint][gain], *task.bounds[gain, joint])) for gain, joint in keys]
-    first = []
-    for (to, _), value, (low, high) in zip(scales, inside, bounds, strict=True):
-        inset = INSET * (high - low)  # SciPy refuses a start that rounding puts beyond a bound
-        first.append(min(max(to(value), low + inset), high - inset))
-    differential_evolution(
-        cost,
-        bounds,
-        maxiter=settings.generations,
-        popsize=settings.population,
-        seed=settings.seed,
-        x0=first,
-        init="sobol",
-        polish=False,
-        tol=1e-3,
-    )
+    low, high = np.array(bounds).T
+    inset = INSET * (high - low)  # SciPy refuses a start that rounding puts beyond a bound
+    first = np.clip([to(value) for (to, _), value in zip(scales, inside, strict=True)], low + inset, high - inset)
+    size = {"maxiter": settings.generations, "popsize": settings.population, "tol": 1e-3}
+    differential_evolution(cost, bounds, seed=settings.seed, x0=first, init="sobol", polish=False, **size)
     best, point = min(tried, key=lambda each: each[0].cost)
     return Tuned(controller, gains(point), best, len(tried))
 
