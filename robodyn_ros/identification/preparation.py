@@ -145,14 +145,11 @@ def prepare(
     delays = dict.fromkeys((one.effort_kind for one in prepared), (settings.delay, 0.0))
     if settings.align:  # a delay is visible in fast motion: use all frequencies above the noise
         banded = [one.filtered_at(max(one.cutoff, first.cutoff)) for one, first in zip(prepared, wide, strict=True)]
-        delays = {
-            kind: _common_delay(dynamics, [one for one in banded if one.effort_kind == kind], settings.delay)
-            for kind in delays
-        }
-    return [
-        _samples(recording, one, *delays[one.effort_kind], robot)
-        for recording, one in zip(recordings, prepared, strict=True)
-    ]
+        for kind in delays:
+            alike = [one for one in banded if one.effort_kind == kind]
+            delays[kind] = _common_delay(dynamics, alike, settings.delay)
+    pairs = zip(recordings, prepared, strict=True)
+    return [_samples(recording, one, *delays[one.effort_kind], robot) for recording, one in pairs]
 
 
 def _common_delay(dynamics: RNEA, recordings: list[PreparedRecording], start: float) -> tuple[float, float]:
@@ -228,7 +225,7 @@ class _Judge:
         every = max(1, sum(len(segment.rows) for segment in segments) // MAX_ROWS)
         motion = [np.concatenate([one.motion[order][one.rows][::every] for one in segments]) for order in range(3)]
         regressor = dynamics.regressor(*motion)
-        efforts = [one.segment.delayed_effort(delay, one.cutoff)[0][one.rows][::every] for one in segments]
+        efforts = [one.delayed_effort(delay)[0][::every] for one in segments]
         size = np.sqrt(np.mean(np.concatenate(efforts) ** 2, axis=0))
         rows = (regressor / np.where(size > 0.0, size, 1.0)[:, None]).reshape(-1, regressor.shape[-1])
         self._reduction = _excited(rows, EXCITED)[0]  # (p, r)
@@ -240,19 +237,18 @@ class _Judge:
             segments = recording.segment_samples(self._delay)
         except InputError:
             return np.inf
-        Y, tau, weight, series = [], [], [], []
+        parts = []
         total = sum(len(segment.segment.t) for segment in segments)
         for number, segment in enumerate(segments):
             part = _some(segment, max(1, TRIED_SAMPLES * len(segment.segment.t) // total))
             columns = part.filtered(lambda *motion: self._dynamics.regressor(*motion) @ self._reduction)
-            effort, rate = (values[part.rows] for values in segment.segment.delayed_effort(self._delay, segment.cutoff))
-            Y.append(np.concatenate([columns, rate[:, :, None]], axis=2) if self._align else columns)
-            tau.append(effort)
-            weight.append(part.moving(self._speed) * recording.weights(part)[:, None])
-            series.append(np.full(len(part.rows), number))
-        ratio = sum(map(len, series)) / sum(len(segment.rows) for segment in segments)
-        regressor, efforts, weights, numbers = (np.concatenate(values) for values in (Y, tau, weight, series))
-        return self._mean_log_error(regressor, efforts, weights / ratio, numbers)
+            effort, rate = part.delayed_effort(self._delay)
+            regressor = np.concatenate([columns, rate[:, :, None]], axis=2) if self._align else columns
+            weight = part.moving(self._speed) * recording.weights(part)[:, None]
+            parts.append((regressor, effort, weight, np.full(len(part.rows), number)))
+        Y, tau, weight, series = (np.concatenate(values) for values in zip(*parts, strict=True))
+        ratio = len(series) / sum(len(segment.rows) for segment in segments)
+        return self._mean_log_error(Y, tau, weight / ratio, series)
 
     @staticmethod
     def _mean_log_error(Y: Array, tau: Array, weight: Array, series: Array) -> float:
@@ -293,22 +289,12 @@ def _samples(
     recording: Recording, prepared: PreparedRecording, delay: float, error: float, robot: Robot
 ) -> PreparedSamples:
     segments = prepared.segment_samples(delay)
-    efforts = [one.segment.delayed_effort(delay, prepared.cutoff)[0][one.rows] for one in segments]
-    samples = RecordedSamples.of(segments, efforts, [prepared.weights(one) for one in segments])
-    return PreparedSamples(
-        recording.name,
-        samples,
-        prepared.effort_kind,
-        prepared.cutoff,
-        delay,
-        error,
-        max(segment.periods for segment in prepared.segments),
-        float(sum(len(segment.t) * segment.step * max(1, segment.periods) for segment in prepared.segments)),
-        recording.duration,
-        tuple(name for name, moves in zip(robot.joint_names, prepared.moving.tolist(), strict=True) if not moves),
-        _notes(samples, prepared),
-        position_noise(recording.position.t, recording.position.values),
-    )
+    samples = RecordedSamples.of(segments, delay, [prepared.weights(one) for one in segments])
+    signal = prepared.effort_kind, prepared.cutoff, delay, error, max(one.periods for one in prepared.segments)
+    used = float(sum(len(one.t) * one.step * max(1, one.periods) for one in prepared.segments))
+    still = tuple(name for name, moves in zip(robot.joint_names, prepared.moving, strict=True) if not moves)
+    notes, noise = _notes(samples, prepared), position_noise(*recording.position)
+    return PreparedSamples(recording.name, samples, *signal, used, recording.duration, still, notes, noise)
 
 
 def _notes(samples: RecordedSamples, prepared: PreparedRecording) -> tuple[str, ...]:
@@ -336,19 +322,13 @@ def find_delay(
         start: delay at which the search starts [s].
     """
     every = max(1, sum(len(segment.rows) for segment in segments) // MAX_ROWS)
-    chosen = [np.flatnonzero(weight > 0.0)[::every] for weight in weights]
-    columns = np.concatenate(
-        [segment.filtered(dynamics.regressor)[rows] for segment, rows in zip(segments, chosen, strict=True)]
-    )  # (N, n, p)
-    used = np.concatenate([segment.moving(speed)[rows] for segment, rows in zip(segments, chosen, strict=True)])
+    chosen = [(one, np.flatnonzero(w > 0.0)[::every]) for one, w in zip(segments, weights, strict=True)]
+    columns = np.concatenate([one.filtered(dynamics.regressor)[rows] for one, rows in chosen])  # (N, n, p)
+    used = np.concatenate([one.moving(speed)[rows] for one, rows in chosen])
 
     def efforts(delay: float) -> Array:
         """Efforts and their rates of change, (N, n, 2)."""
-        found = []
-        for one, rows in zip(segments, chosen, strict=True):
-            acting = one.segment.delayed_effort(delay, one.cutoff)
-            found.append(np.stack([values[one.rows[rows]] for values in acting], axis=-1))
-        return np.concatenate(found)
+        return np.concatenate([np.stack(one.delayed_effort(delay), axis=-1)[rows] for one, rows in chosen])
 
     def left(delay: float, weight: Array, unexplained: Callable[[Array], Array]) -> Array:
         """Residuals of the weighted efforts and of their rates of change, (2, N n)."""

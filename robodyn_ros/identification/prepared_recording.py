@@ -164,15 +164,11 @@ def prepare_recording(recording: Recording, robot: Robot, settings: SignalSettin
     moves = [np.ptp(segment.q, axis=0) > settings.least_motion for segment in segments]
     moving = np.any(moves, axis=0)
     if not moving.any():
-        raise unreadable(
-            recording.name,
-            f"no joint moves by more than {settings.least_motion:g} {robot.position_unit}, and an arm at rest excites "
-            "no parameter: record a motion, such as that of `robodyn excite`",
-        )
-    repetitions = [
-        find_repetition(segment, own, settings.period) if settings.average and own.any() else None
-        for segment, own in zip(segments, moves, strict=True)
-    ]
+        still = f"no joint moves by more than {settings.least_motion:g} {robot.position_unit}"
+        why = "an arm at rest excites no parameter: record a motion, such as that of `robodyn excite`"
+        raise unreadable(recording.name, f"{still}, and {why}")
+    pairs = zip(segments, moves if settings.average else np.zeros_like(moves), strict=True)
+    repetitions = [find_repetition(one, own, settings.period) if own.any() else None for one, own in pairs]
     cutoff = settings.cutoff or noise_frequency(segments, moving)
     limit = FULL * robot.effort_limit if kind == "commanded" else np.full(robot.n, np.inf)
     return PreparedRecording(recording.name, kind, tuple(segments), tuple(repetitions), moving, cutoff, limit)
@@ -189,9 +185,8 @@ def _effort(recording: Recording, wanted: str) -> tuple[str, RecordedTrack]:
         return "measured", measured
     if wanted != "measured" and commanded is not None:
         return "commanded", commanded
-    missing = {"measured": "states without efforts", "commanded": "no commands"}.get(
-        wanted, "neither efforts in the states nor commands"
-    )
+    lacks = {"measured": "states without efforts", "commanded": "no commands"}
+    missing = lacks.get(wanted, "neither efforts in the states nor commands")
     raise unreadable(recording.name, f"there are {missing} other than 0, and identification needs efforts")
 
 

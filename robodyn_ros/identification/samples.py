@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,8 @@ class Samples:
     effort: Array
     weight: Array | None = None
     motion: Array | None = None
+    rowwise: ClassVar[tuple[str, ...]] = ("t", "q", "qd", "qdd", "effort", "weight", "motion")
+    """Names of the arrays with a row for each sample."""
 
     def __post_init__(self) -> None:
         """
@@ -124,14 +126,12 @@ class Samples:
             found, index = np.unique(part.motions, return_inverse=True)
             numbers.append(count + index)
             count += len(found)
-        names = ("t", "q", "qd", "qdd", "effort", "weight")
-        columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
-        return cls(**columns, motion=np.concatenate(numbers))
+        columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in Samples.rowwise}
+        return cls(**(columns | {"motion": np.concatenate(numbers)}))
 
     def chosen(self, rows: NDArray[Any] | slice) -> Samples:
         """Some of the samples: a mask (N,), indices, or a slice."""
-        names = ("t", "q", "qd", "qdd", "effort", "weight", "motion")
-        return replace(self, **{name: getattr(self, name)[rows] for name in names})
+        return replace(self, **{name: getattr(self, name)[rows] for name in self.rowwise})
 
     def folds(self, count: int) -> list[NDArray[np.bool_]]:
         """Masks (N,) of the folds that cross-validation leaves out in turn.
@@ -197,6 +197,11 @@ class SegmentSamples:
             found.append(lowpass(values, self.cutoff, step)[rows - first + start])
         return np.concatenate(found) if found else function(*(part[:0] for part in self.motion))
 
+    def delayed_effort(self, delay: float) -> tuple[Array, Array]:
+        """The filtered effort at the rows, which acts a delay [s] later than recorded, and its rate, (k, n) each."""
+        effort, rate = self.segment.delayed_effort(delay, self.cutoff)
+        return effort[self.rows], rate[self.rows]
+
     def moving(self, speed: Array) -> Moving:
         """Which joints move at the rows and within the filter's reach around them, (k, n) of bool.
 
@@ -220,47 +225,32 @@ class RecordedSamples(Samples):
 
     segments: tuple[SegmentSamples, ...] = ()
     rows: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+    rowwise = (*Samples.rowwise, "rows")
 
     def filtered(self, function: Callable[[Array, Array, Array], Array]) -> Array:
         """A function of the motion, (N, …), filtered as the efforts are."""
-        whole = np.concatenate([segment.filtered(function) for segment in self.segments])
-        return whole[self.rows]
+        return np.concatenate([segment.filtered(function) for segment in self.segments])[self.rows]
 
     def moving(self, speed: Array) -> Moving:
         """Which joints move, as :meth:`SegmentSamples.moving` defines it, (N, n) of bool; ``speed`` is (n,)."""
-        whole = np.concatenate([segment.moving(speed) for segment in self.segments])
-        return whole[self.rows]
-
-    def chosen(self, rows: Array | slice) -> Samples:
-        """Some of the samples: a mask (N,), indices, or a slice."""
-        plain = Samples.chosen(self, rows)
-        assert isinstance(plain, RecordedSamples)
-        return replace(plain, rows=self.rows[rows])
+        return np.concatenate([segment.moving(speed) for segment in self.segments])[self.rows]
 
     @classmethod
-    def of(
-        cls, segments: Sequence[SegmentSamples], efforts: Sequence[Array], weights: Sequence[Array]
-    ) -> RecordedSamples:
+    def of(cls, segments: Sequence[SegmentSamples], delay: float, weights: Sequence[Array]) -> RecordedSamples:
         """The samples of segments.
 
         Args:
             segments: each is a motion of its own.
-            efforts: efforts at the rows of each segment (k, n), filtered at its cutoff frequency.
+            delay: time by which the efforts act later than recorded [s].
             weights: weights of the rows of each segment (k,).
         """
-        q, qd, qdd = (np.concatenate([one.motion[order][one.rows] for one in segments]) for order in range(3))
-        counts = [len(segment.rows) for segment in segments]
-        return cls(
-            np.concatenate([one.segment.t[one.rows] for one in segments]),
-            q,
-            qd,
-            qdd,
-            np.concatenate(efforts),
-            np.concatenate(weights),
-            np.repeat(np.arange(len(segments), dtype=float), counts),
-            tuple(segments),
-            np.arange(sum(counts)),
-        )
+        t = [one.segment.t[one.rows] for one in segments]
+        motion = ([one.motion[order][one.rows] for one in segments] for order in range(3))
+        efforts = [one.delayed_effort(delay)[0] for one in segments]
+        numbers = [np.full(len(part), float(number)) for number, part in enumerate(t)]
+        columns = (np.concatenate(parts) for parts in (t, *motion, efforts, weights, numbers))
+        times, q, qd, qdd, effort, weight, number = columns
+        return cls(times, q, qd, qdd, effort, weight, number, tuple(segments), np.arange(len(times)))
 
     @classmethod
     def joined(cls, parts: Sequence[Samples]) -> RecordedSamples:
@@ -294,8 +284,6 @@ def long_run_ratio(errors: Array) -> Array:
     through the acceleration. They are in the regressor too, where their effect is greater than this variance shows.
     """
     lags = min(int(4.0 * (len(errors) / 100.0) ** (2.0 / 9.0)), len(errors) - 1)
-    together = sum(
-        (1.0 - lag / (lags + 1.0)) * np.sum(errors[lag:] * errors[:-lag], axis=0) for lag in range(1, lags + 1)
-    )
+    parts = ((1.0 - lag / (lags + 1.0)) * np.sum(errors[lag:] * errors[:-lag], axis=0) for lag in range(1, lags + 1))
     power = np.sum(errors**2, axis=0)
-    return np.maximum(1.0 + 2.0 * together / np.where(power > 0.0, power, 1.0), 1.0)
+    return np.maximum(1.0 + 2.0 * sum(parts) / np.where(power > 0.0, power, 1.0), 1.0)

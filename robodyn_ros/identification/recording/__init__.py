@@ -15,6 +15,7 @@ from robodyn_ros.identification.recording.recording import (
     RecordedTrack,
     Recording,
     RecordingSource,
+    read_csv,
     unreadable,
 )
 
@@ -39,8 +40,6 @@ def read_recording(
     if not file.exists():
         raise unreadable(path, f"there is no such file or folder{similar(path)}")
     if file.suffix == ".csv":
-        from robodyn_ros.identification.recording.recording import read_csv
-
         return read_csv(file, tuple(joints))
     if file.suffix == ".bag":
         raise unreadable(path, "is a bag of ROS 1; rosbags-convert makes a rosbag2 of it")

@@ -42,11 +42,8 @@ STATE = "sensor_msgs/msg/JointState"
 
 ARRAY = "std_msgs/msg/Float64MultiArray"
 
-STATES = ("joint_states",)
-"""Last part of the name of a topic of states."""
-
-COMMANDS = ("joint_commands", "commands")
-"""Last parts of the names of topics of commands; the first that exists counts."""
+TOPICS = {"states": (("joint_states",), (STATE,)), "commands": (("joint_commands", "commands"), (STATE, ARRAY))}
+"""What is read → last parts of the names of its topics, the first that exists counts; and the types of its messages."""
 
 NANO = 1_000_000_000
 """Nanoseconds in a second."""
@@ -93,13 +90,10 @@ def read_bag(path: Path, joints: tuple[str, ...], source: RecordingSource) -> Re
     if without:
         raise unreadable(name, f"{without} of {len(states)} messages on {topics[0]} have no positions")
     t, command_t, commands = common_times(name, states, commands, source.times)
-    return Recording(
-        name,
-        joints,
-        checked_track(name, "position", joints, t, np.array([row.position for row in states])),
-        _efforts(name, topics[0], joints, t, states),
-        None if topics[1] is None else _efforts(name, topics[1], joints, command_t, commands),
-    )
+    position = checked_track(name, "position", joints, t, np.array([row.position for row in states]))
+    measured = _efforts(name, topics[0], joints, t, states)
+    commanded = None if topics[1] is None else _efforts(name, topics[1], joints, command_t, commands)
+    return Recording(name, joints, position, measured, commanded)
 
 
 def _check_files(path: Path) -> None:
@@ -127,8 +121,10 @@ def _read(
     types = get_typestore(Stores.ROS2_KILTED)
     with Reader(path) as bag:
         found = {connection.topic: connection.msgtype for connection in bag.connections if connection.msgcount}
-        states = state_topic(str(path), found, source)
-        commands = command_topic(str(path), found, source, states)
+        states = _topic(str(path), found, "states", source.states)
+        if states is None:
+            raise unreadable(path, f"has no topic joint_states of {STATE}; it has {listed(found)}")
+        commands = _topic(str(path), found, "commands", source.commands, states.rpartition("/")[0])
         readers = {states: _TopicReader(str(path), states, joints, joints)}
         if commands is not None:
             readers[commands] = _TopicReader(str(path), commands, joints, source.order or joints)
@@ -172,13 +168,9 @@ class _TopicReader:
         if not named:
             yield BagRow(received, 0, None, self._ordered("data", message.data, names, columns))
             return
-        stamp = message.header.stamp
-        yield BagRow(
-            received,
-            stamp.sec * NANO + stamp.nanosec,
-            self._ordered("position", message.position, names, columns),
-            self._ordered("effort", message.effort, names, columns),
-        )
+        stamp = message.header.stamp.sec * NANO + message.header.stamp.nanosec
+        position = self._ordered("position", message.position, names, columns)
+        yield BagRow(received, stamp, position, self._ordered("effort", message.effort, names, columns))
 
     def _match(self, names: tuple[str, ...]) -> list[int] | None:
         """Place of each of the arm's joints among the names; None if the message has none of them."""
@@ -186,9 +178,8 @@ class _TopicReader:
         if len(missing) == len(self._joints):
             return None
         if missing:
-            raise unreadable(
-                self._name, f"{self._where} has no joint {', '.join(missing)}; its messages name {', '.join(names)}"
-            )
+            problem = f"{self._where} has no joint {', '.join(missing)}; its messages name {', '.join(names)}"
+            raise unreadable(self._name, problem)
         return [names.index(joint) for joint in self._joints]
 
     def _ordered(self, field: str, values: Any, names: Sequence[str], columns: list[int]) -> Array | None:
@@ -214,76 +205,30 @@ def _efforts(name: str, topic: str, joints: tuple[str, ...], t: Array, rows: lis
 # The topics of the states and of the commands.
 
 
-def state_topic(name: str, topics: Mapping[str, str], source: RecordingSource) -> str:
-    """The topic of the states.
-
-    Args:
-        name: name of the recording.
-        topics: topic → type of its messages, for all topics that have messages.
-        source: the requested topics.
-
-    Raises:
-        InputError: there is no such topic, or several may be meant; the message names them.
-    """
-    if source.states:
-        return _requested(name, source.states, topics, (STATE,))
-    found = _candidates(topics, STATES, (STATE,), "")
-    if not found:
-        raise unreadable(name, f"has no topic joint_states of {STATE}; it has {listed(topics)}")
-    return _outermost(name, found, "states")
-
-
-def command_topic(name: str, topics: Mapping[str, str], source: RecordingSource, states: str) -> str | None:
-    """The topic of the commands; None if none was requested and there is none.
-
-    Args:
-        name: name of the recording.
-        topics: as for :func:`state_topic`.
-        source: the requested topics.
-        states: the topic of the states; commands are looked for in its namespace and below it.
-
-    Raises:
-        InputError: the requested topic does not exist, or several may be meant.
-    """
-    if source.commands:
-        return _requested(name, source.commands, topics, (STATE, ARRAY))
-    found = _candidates(topics, COMMANDS, (STATE, ARRAY), states.rpartition("/")[0])
-    return _outermost(name, found, "commands") if found else None
-
-
 def listed(topics: Mapping[str, str]) -> str:
     """All topics with their types, for a message."""
     return ", ".join(f"{topic} ({kind})" for topic, kind in sorted(topics.items())) or "no messages at all"
 
 
-def _requested(name: str, topic: str, topics: Mapping[str, str], kinds: tuple[str, ...]) -> str:
-    full = f"/{topic.lstrip('/')}"
-    if full not in topics:
-        raise unreadable(name, f"has no topic {full}; it has {listed(topics)}")
-    if topics[full] not in kinds:
-        raise unreadable(name, f"topic {full} is of {topics[full]}, and must be of {' or '.join(kinds)}")
-    return full
-
-
-def _candidates(topics: Mapping[str, str], parts: tuple[str, ...], kinds: tuple[str, ...], namespace: str) -> list[str]:
-    """The topics that end in the first of these parts that any topic ends in; the outermost first."""
+def _topic(name: str, topics: Mapping[str, str], what: str, requested: str, namespace: str = "") -> str | None:
+    """The requested topic, else the outermost of those that :data:`TOPICS` names; None if there is none."""
+    parts, kinds = TOPICS[what]
+    if requested:
+        full = f"/{requested.lstrip('/')}"
+        if full not in topics:
+            raise unreadable(name, f"has no topic {full}; it has {listed(topics)}")
+        if topics[full] not in kinds:
+            raise unreadable(name, f"topic {full} is of {topics[full]}, and must be of {' or '.join(kinds)}")
+        return full
+    usable = [topic for topic, kind in topics.items() if kind in kinds and topic.startswith(f"{namespace}/")]
     for part in parts:
-        found = [
-            topic
-            for topic, kind in topics.items()
-            if kind in kinds and topic.startswith(f"{namespace}/") and topic.rpartition("/")[2] == part
-        ]
-        if found:
-            return sorted(found, key=lambda topic: topic.count("/"))
-    return []
-
-
-def _outermost(name: str, found: list[str], what: str) -> str:
-    """The topic in the outermost namespace."""
-    outermost = [topic for topic in found if topic.count("/") == found[0].count("/")]
-    if len(outermost) > 1:
-        raise unreadable(name, f"the {what} may be {' or '.join(outermost)}; choose one")
-    return outermost[0]
+        found = [topic for topic in usable if topic.rpartition("/")[2] == part]
+        outermost = [topic for topic in found if topic.count("/") == min(each.count("/") for each in found)]
+        if len(outermost) > 1:
+            raise unreadable(name, f"the {what} may be {' or '.join(outermost)}; choose one")
+        if outermost:
+            return outermost[0]
+    return None
 
 
 # One clock for all messages of a bag.
@@ -310,18 +255,16 @@ def common_times(
     missing = sum(row.stamp == 0 for row in states)
     if times == "stamp" and missing:
         raise unreadable(name, f"{missing} of {len(states)} states have no stamp in their header")
-    if times == "received" or missing:
-        own = _since(states[0].received, commands, "received")
-        return received, own, commands
-    own = _since(states[0].stamp, commands, "stamp")
     arrived = _since(states[0].received, commands, "received")
+    if times == "received" or missing:
+        return received, arrived, commands
+    own = _since(states[0].stamp, commands, "stamp")
     stamped = np.array([row.stamp != 0 for row in commands], dtype=bool)
     known = stamped | ((arrived >= received[0]) & (arrived <= received[-1]))
     own = np.where(stamped, own, np.interp(arrived, received, stamp))[known]
     if len(commands) and not ((own >= stamp[0]) & (own <= stamp[-1])).any():
-        problem = "states and commands have no time in common: "
-        begins = (f"{rows[0].stamp / NANO:.3f} s" for rows in (states, commands))
-        problem += f"their stamps begin at {' and '.join(begins)}"
+        begins = " and ".join(f"{rows[0].stamp / NANO:.3f} s" for rows in (states, commands))
+        problem = f"states and commands have no time in common: their stamps begin at {begins}"
         raise unreadable(name, f"{problem}; if that is because of two clocks, use the times of receipt")
     return stamp, own, [row for row, timed in zip(commands, known.tolist(), strict=True) if timed]
 

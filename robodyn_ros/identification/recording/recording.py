@@ -118,11 +118,9 @@ def checked_track(name: str, what: str, joints: Sequence[str], t: Array, values:
     step = np.diff(t)
     if (step < 0.0).any():
         row = int(np.argmax(step < 0.0))
-        raise unreadable(
-            name,
-            f"time goes back by {-step[row]:.6g} s after {t[row]:.6f} s ({what} {row + 1} of {len(t)}): a clock was "
-            "set, a simulation was reset, or rows are out of order; cut the recording there",
-        )
+        back = f"time goes back by {-step[row]:.6g} s after {t[row]:.6f} s ({what} {row + 1} of {len(t)})"
+        why = "a clock was set, a simulation was reset, or rows are out of order"
+        raise unreadable(name, f"{back}: {why}; cut the recording there")
     kept = np.append(step > 0.0, True)
     return RecordedTrack(t[kept], values[kept])
 
@@ -158,19 +156,19 @@ def read_csv(path: Path, joints: tuple[str, ...]) -> Recording:
     t = _numbers(name, heading, rows, times, "time")[:, 0]
     if not np.isfinite(t).all():
         raise unreadable(name, f"line {2 + int(np.argmin(np.isfinite(t)))} has no time")
-    position = _columns(name, heading, joints, POSITIONS, required=True)
-    measured, commanded = (_columns(name, heading, joints, names, required=False) for names in (MEASURED, COMMANDED))
-    made = [
-        None if keys is None else _track(name, what, joints, t, _numbers(name, heading, rows, keys, quantity))
-        for what, quantity, keys in (
-            ("position", "position", position),
-            ("effort", "effort", measured),
-            ("command", "effort", commanded),
-        )
-    ]
-    if made[0] is None:
+
+    def track(what: str, quantity: str, keys: list[str] | None) -> RecordedTrack | None:
+        """The track of the rows that are not empty; None if all are, or if there are no columns of the quantity."""
+        values = _numbers(name, heading, rows, keys or [], quantity)
+        given = ~np.isnan(values).all(axis=1)
+        return checked_track(name, what, joints, t[given], values[given]) if given.any() else None
+
+    columns = [_columns(name, heading, joints, names) for names in (POSITIONS, MEASURED, COMMANDED)]
+    position = track("position", "position", columns[0])
+    if position is None:
         raise unreadable(name, "has no positions: their cells are empty")
-    return Recording(name, joints, made[0], *made[1:])
+    measured, commanded = track("effort", "effort", columns[1]), track("command", "effort", columns[2])
+    return Recording(name, joints, position, measured, commanded)
 
 
 Heading = dict[str, list[tuple[int, str]]]
@@ -218,10 +216,8 @@ def _numbers(name: str, heading: Heading, rows: list[list[str]], keys: Sequence[
     return cells
 
 
-def _columns(
-    name: str, heading: Heading, joints: tuple[str, ...], names: tuple[str, ...], required: bool
-) -> list[str] | None:
-    """The columns of a quantity, one for each joint; None if it is not required and does not exist."""
+def _columns(name: str, heading: Heading, joints: tuple[str, ...], names: tuple[str, ...]) -> list[str] | None:
+    """The columns of a quantity, one for each joint; None if it does not exist, which positions must."""
     for quantity in names:
         keys = [f"{joint}/{quantity}".lstrip("/") for joint in joints]
         missing = [f"{joint}/{quantity}" for joint, key in zip(joints, keys, strict=True) if key not in heading]
@@ -229,13 +225,6 @@ def _columns(
             return keys
         if len(missing) < len(joints) and quantity == names[-1]:
             raise unreadable(name, f"has no column {', '.join(missing)}")
-    if required:
-        wanted = ", ".join(f"{joint}/{names[-1]}" for joint in joints)
-        raise unreadable(name, f"has no columns {wanted}; it has {', '.join(heading)}")
+    if names is POSITIONS:
+        raise unreadable(name, f"has no columns {', '.join(missing)}; it has {', '.join(heading)}")
     return None
-
-
-def _track(name: str, what: str, joints: tuple[str, ...], t: Array, values: Array) -> RecordedTrack | None:
-    """The track of the rows that are not empty; None if all are."""
-    given = ~np.isnan(values).all(axis=1)
-    return checked_track(name, what, joints, t[given], values[given]) if given.any() else None
