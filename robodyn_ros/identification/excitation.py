@@ -157,9 +157,8 @@ def excite(
     limits = ExcitationLimits(dynamics, settings, workspace)
     rest = robot.home if start is None else finite_array("start", start, (robot.n,))
     rest = ConfigurationSpace(robot).near(limits.middle, rest)
-    whole = ExcitationLimits(
-        dynamics, replace(settings, position_margin=0.0, velocity_ratio=1.0, effort_ratio=1.0), workspace
-    )
+    without_margins = replace(settings, position_margin=0.0, velocity_ratio=1.0, effort_ratio=1.0)
+    whole = ExcitationLimits(dynamics, without_margins, workspace)
     worst, kind = whole.worst(at_rest(rest))
     if worst > 1.0 + ROUNDING:
         raise InputError("start", f"is beyond the limits: {kind} is at {100.0 * worst:.0f} % of its limit", rest)
@@ -169,24 +168,23 @@ def excite(
     basis = fourier_bases(settings.period, settings.harmonics, t)
     rng = np.random.default_rng(settings.seed)
     near = np.clip(rest, limits.middle - limits.half, limits.middle + limits.half)
-    initial = [
-        shrink_to_limits(random_coefficients(rng, limits, settings), basis, limits, near) for _ in range(settings.tries)
-    ]
+    drawn = [random_coefficients(rng, limits, settings) for _ in range(settings.tries)]
+    initial = [shrink_to_limits(x, basis, limits, near) for x in drawn]
     effort = dynamics.inverse(*evaluate(initial[0], basis))
     scale = np.maximum(np.sqrt(np.mean(effort**2, axis=0)), 1e-9 * np.abs(effort).max())
     criterion = DOptimality(dynamics, base, scale)
 
-    def loss(x: Array) -> float:
-        return criterion.loss(*evaluate(x, basis))[0]
-
     tried = []
     for first in initial:
-        tried.append((first, optimise(first, basis, limits, criterion)))
+        found = optimise(first, basis, limits, criterion)
+        tried.append((criterion.loss(*evaluate(found, basis))[0], found, first))
         progress()
-    first, best = min(tried, key=lambda pair: loss(pair[1]))
+    _, best, first = min(tried, key=lambda each: each[0])
     fine = np.arange(CHECKED * len(t)) * settings.period / (CHECKED * len(t))
     best = shrink_to_limits(best, fourier_bases(settings.period, settings.harmonics, fine), limits, near)
-    series = FourierSeries(settings.period, best)
+    series, motions = FourierSeries(settings.period, best), [evaluate(x, basis) for x in (best, first)]
+    (after, _), (before, _) = (criterion.loss(*motion) for motion in motions)
+    condition, condition_before = (criterion.condition(*motion) for motion in motions)
     return Excitation(
         series=series,
         periods=settings.periods,
@@ -194,9 +192,9 @@ def excite(
         approach=_approach(rest, series, whole),
         base=base,
         drawn=FourierSeries(settings.period, first),
-        condition=criterion.condition(*evaluate(best, basis)),
-        condition_before=criterion.condition(*evaluate(first, basis)),
-        gain=float(np.exp((loss(first) - loss(best)) / (2.0 * base.rank))),
+        condition=condition,
+        condition_before=condition_before,
+        gain=float(np.exp((before - after) / (2.0 * base.rank))),
     )
 
 
@@ -208,14 +206,9 @@ def fourier_bases(period: float, harmonics: int, t: Array) -> tuple[Array, Array
     sine, cosine = np.sin(angle), np.cos(angle)
     zero, one = np.zeros((len(t), 1)), np.ones((len(t), 1))
 
-    def combined(first: Array, of_a: Array, of_b: Array) -> Array:
-        return np.hstack([first, of_a[:, 1:] - of_a[:, :1], of_b[:, 1:] - order[1:] * of_b[:, :1]])
-
-    return (
-        combined(one, sine / rate, -cosine / rate),
-        combined(zero, cosine, sine),
-        combined(zero, -rate * sine, rate * cosine),
-    )
+    parts = (one, sine / rate, -cosine / rate), (zero, cosine, sine), (zero, -rate * sine, rate * cosine)
+    q, qd, qdd = (np.hstack([c, a[:, 1:] - a[:, :1], b[:, 1:] - order[1:] * b[:, :1]]) for c, a, b in parts)
+    return q, qd, qdd
 
 
 def evaluate(x: Array, basis: MotionArrays) -> MotionArrays:
@@ -232,10 +225,8 @@ def random_coefficients(rng: np.random.Generator, limits: ExcitationLimits, sett
     """Random coefficients; each joint moves by at most a quarter of its range to either side of the middle."""
     n = len(limits.middle)
     x = rng.normal(size=(2 * settings.harmonics - 1, n))
-    distance = np.abs(
-        fourier_bases(settings.period, settings.harmonics, np.linspace(0.0, settings.period, 200))[0][:, 1:] @ x[1:]
-    )
-    x[1:] *= 0.5 * limits.half / distance.max(axis=0)
+    position = fourier_bases(settings.period, settings.harmonics, np.linspace(0.0, settings.period, 200))[0]
+    x[1:] *= 0.5 * limits.half / np.abs(position[:, 1:] @ x[1:]).max(axis=0)
     x[0] = limits.middle + 0.3 * limits.half * rng.uniform(-1.0, 1.0, n)
     return x
 
@@ -254,12 +245,8 @@ def shrink_to_limits(x: Array, basis: MotionArrays, limits: ExcitationLimits, st
                 return y
             size *= SHRINK if size > 0.5 else SHRINK_FAST
     worst, kind = limits.worst(at_rest(start))
-    raise InputError(
-        "limits",
-        "leave no room to move, neither around the middle of the joints' ranges nor around the start; there, at "
-        f"{start}, {kind} is at {100.0 * worst:.0f} % of its limit",
-        start,
-    )
+    problem = "leave no room to move, neither around the middle of the joints' ranges nor around the start; there, at "
+    raise InputError("limits", f"{problem}{start}, {kind} is at {100.0 * worst:.0f} % of its limit", start)
 
 
 def optimise(first: Array, basis: MotionArrays, limits: ExcitationLimits, criterion: DOptimality) -> Array:
@@ -306,9 +293,5 @@ def _approach(start: Array, series: FourierSeries, limits: ExcitationLimits) -> 
         if worst <= 1.0 + ROUNDING:
             return time
         time *= 2.0
-    raise InputError(
-        "start",
-        f"the path from {start} to {q[0]}, where the motion begins, exceeds the limits: {kind} reaches "
-        f"{100.0 * worst:.0f} % of its limit; give another start",
-        start,
-    )
+    problem = f"the path from {start} to {q[0]}, where the motion begins, exceeds the limits: {kind} reaches "
+    raise InputError("start", f"{problem}{100.0 * worst:.0f} % of its limit; give another start", start)

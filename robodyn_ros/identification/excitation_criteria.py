@@ -123,9 +123,8 @@ class ExcitationLimits:
             if joint.is_prismatic and not np.isfinite([robot.lower[k], robot.upper[k]]).all():
                 raise InputError("robot", f"joint {joint.name!r} slides without limits; the URDF must have them")
             if not upper[k] > lower[k]:
-                raise InputError(
-                    "robot", f"joint {joint.name!r} cannot move: its limits are {lower[k]:g}, {upper[k]:g}"
-                )
+                limits = f"{lower[k]:g}, {upper[k]:g}"
+                raise InputError("robot", f"joint {joint.name!r} cannot move: its limits are {limits}")
         self.middle, self.half = (lower + upper) / 2.0, (upper - lower) * (0.5 - settings.position_margin)
         self.speed = settings.velocity_ratio * robot.velocity_limit
         # Bernstein's inequality: a sum of harmonics up to the rate ω changes by ω times its greatest value at most.
@@ -143,9 +142,8 @@ class ExcitationLimits:
             beyond = np.maximum(constraint - PENALTY_START, 0.0)  # (N, m)
             total += float((beyond**2).sum()) / len(beyond)
             seed = 2.0 / len(beyond) * beyond
-            for slope, derivative in zip(slopes, derivatives, strict=True):
-                if derivative is not None:
-                    slope += np.einsum("im,imj->ij", seed, derivative)
+            for place, derivative in derivatives.items():
+                slopes[place] += np.einsum("im,imj->ij", seed, derivative)
         return total, slopes
 
     def worst(self, motion: MotionArrays) -> tuple[float, str]:
@@ -153,38 +151,32 @@ class ExcitationLimits:
         found = [(float(constraint.max()), kind) for kind, constraint, _ in self._constraints(motion, slopes=False)]
         return max(found)
 
-    def _constraints(
-        self, motion: MotionArrays, slopes: bool = True
-    ) -> Iterator[tuple[str, Array, list[Array | None]]]:
-        """Name of each group of constraints, the constraints (N, m), and their derivatives, (N, m, n) each or None."""
+    def _constraints(self, motion: MotionArrays, slopes: bool = True) -> Iterator[tuple[str, Array, dict[int, Array]]]:
+        """Name of each group of constraints, the constraints (N, m), and their derivatives (N, m, n): by the place of a
+        part of the motion, of those on which they depend.
+        """
         q, qd, qdd = motion
         one = np.eye(q.shape[1])
         offset = (q - self.middle) / self.half
-        yield "position", np.abs(offset), [np.sign(offset)[:, :, None] * one / self.half[:, None], None, None]
-        for place, kind, values, limit in (
-            (1, "velocity", qd, self.speed),
-            (2, "acceleration", qdd, self.acceleration),
-        ):
+        yield "position", np.abs(offset), {0: np.sign(offset)[:, :, None] * one / self.half[:, None]}
+        rates = (1, "velocity", qd, self.speed), (2, "acceleration", qdd, self.acceleration)
+        for place, kind, values, limit in rates:
             known = np.isfinite(limit)
             if known.any():
                 ratio = values[:, known] / limit[known]
-                own: list[Array | None] = [None] * 3
-                own[place] = np.sign(ratio)[:, :, None] * (one / limit[:, None])[known]
-                yield kind, np.abs(ratio), own
+                yield kind, np.abs(ratio), {place: np.sign(ratio)[:, :, None] * (one / limit[:, None])[known]}
         strong = np.isfinite(self.effort)
         if strong.any():
             ratio = self._dynamics.inverse(q, qd, qdd)[:, strong] / self.effort[strong]
-            found: list[Array | None] = [None] * 3
-            if slopes:
-                factor = (np.sign(ratio) / self.effort[strong])[:, :, None]
-                found = [factor * d[:, strong] for d in self._dynamics.inverse_derivatives(q, qd, qdd)]
-            yield "effort", np.abs(ratio), found
+            factor = (np.sign(ratio) / self.effort[strong])[:, :, None]
+            derivatives = self._dynamics.inverse_derivatives(q, qd, qdd) if slopes else ()
+            yield "effort", np.abs(ratio), {place: factor * d[:, strong] for place, d in enumerate(derivatives)}
         if self._box is not None:
-            yield from self._walls(q)
+            yield from self._walls(q, *self._box)
 
-    def _walls(self, q: Array) -> Iterator[tuple[str, Array, list[Array | None]]]:
-        assert self._box is not None
-        lower, upper, links = self._box
+    def _walls(
+        self, q: Array, lower: Array, upper: Array, links: tuple[str, ...]
+    ) -> Iterator[tuple[str, Array, dict[int, Array]]]:
         scale = np.where(np.isfinite(upper - lower), (upper - lower) / 2.0, 1.0)
         for link in links:
             position = self._kinematics.pose(link, q)[:, :3, 3]
@@ -193,8 +185,4 @@ class ExcitationLimits:
                 closed = np.isfinite(wall)
                 if closed.any():
                     beyond = side * (position - wall)[:, closed] / scale[closed] + 1.0
-                    yield (
-                        f"place of link {link!r} in the workspace box",
-                        beyond,
-                        [side * jacobian[:, closed], None, None],
-                    )
+                    yield f"place of link {link!r} in the workspace box", beyond, {0: side * jacobian[:, closed]}

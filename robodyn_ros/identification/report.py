@@ -15,18 +15,7 @@ import numpy as np
 
 from robodyn_ros.control.faults.consistency import position_scale
 from robodyn_ros.control.faults.settings import SafetySettings
-from robodyn_ros.document.blocks import (
-    Block,
-    DetailsBlock,
-    Document,
-    Literal,
-    PictureBlock,
-    Section,
-    TableBlock,
-    TextBlock,
-    VerdictBlock,
-    literal_table,
-)
+from robodyn_ros.document import blocks as page
 from robodyn_ros.identification.estimation.result import Identification, Parameter, Prediction, plot_efforts
 from robodyn_ros.identification.preparation import PreparedSamples
 
@@ -56,7 +45,9 @@ Table = tuple[tuple[str, ...], list[tuple[str, ...]]]
 """Heading and rows."""
 
 
-def report(result: Identification, used: Sequence[PreparedSamples], unused: Sequence[PreparedSamples] = ()) -> Document:
+def report(
+    result: Identification, used: Sequence[PreparedSamples], unused: Sequence[PreparedSamples] = ()
+) -> page.Document:
     """Return the report as a page.
 
     Args:
@@ -69,49 +60,48 @@ def report(result: Identification, used: Sequence[PreparedSamples], unused: Sequ
     """
     sections = [
         _section("Recordings", _table(recordings(used, unused))),
-        _section("Prediction of the efforts", TextBlock(Literal(PREDICTION)), _table(joints(result))),
+        _section("Prediction of the efforts", page.TextBlock(page.Literal(PREDICTION)), _table(joints(result))),
     ]
     if result.validation is not None and result.validation_before is not None:
         sections.append(_figure("A motion that was not used", result, result.validation_before, result.validation))
     sections += [
         _figure("The motion that was used", result, result.before, result.fit),
-        _section("Parameters", TextBlock(Literal(PARAMETERS)), _table(parameters(result))),
+        _section("Parameters", page.TextBlock(page.Literal(PARAMETERS)), _table(parameters(result))),
         _section("Parameters that could not be identified, with the reason", _table(missing(result))),
         _section("Base parameters that the motion excites", *_base(result)),
     ]
-    opening = (VerdictBlock(Literal(verdict(result))),)
-    return Document(Literal(f"Identification of {result.robot.name}"), opening, tuple(sections), numbered=False)
+    title = page.Literal(f"Identification of {result.robot.name}")
+    opening = (page.VerdictBlock(page.Literal(verdict(result))),)
+    return page.Document(title, opening, tuple(sections), numbered=False)
 
 
-def _base(result: Identification) -> tuple[Block, ...]:
-    text = (
-        f"This arm has {result.base.rank} base parameters, and this motion excites "
-        f"{result.rank} of them; the condition number of the regressor is {result.condition:.3g}."
-    )
-    return TextBlock(Literal(text)), DetailsBlock("All combinations", (_table(base(result)),))
+def _base(result: Identification) -> tuple[page.Block, ...]:
+    text = f"This arm has {result.base.rank} base parameters, and this motion excites {result.rank} of them; "
+    text += f"the condition number of the regressor is {result.condition:.3g}."
+    return page.TextBlock(page.Literal(text)), page.DetailsBlock("All combinations", (_table(base(result)),))
 
 
-def _figure(title: str, result: Identification, before: Prediction, now: Prediction) -> Section:
+def _figure(title: str, result: Identification, before: Prediction, now: Prediction) -> page.Section:
     picture = io.BytesIO()
     plot_efforts(result.robot, before, now, picture)
-    return _section(title, PictureBlock(picture.getvalue(), "image/svg+xml", PICTURE))
+    return _section(title, page.PictureBlock(picture.getvalue(), "image/svg+xml", PICTURE))
 
 
-def _section(title: str, *blocks: Block) -> Section:
-    return Section(re.sub(r"\W+", "-", title.lower()), title, blocks)
+def _section(title: str, *blocks: page.Block) -> page.Section:
+    return page.Section(re.sub(r"\W+", "-", title.lower()), title, blocks)
 
 
-def _table(table: Table) -> TableBlock:
+def _table(table: Table) -> page.TableBlock:
     """Return a table of the page; parameters that were not identified are faint."""
     heads, rows = table
     faint = ((i, j) for i, row in enumerate(rows) if row[-1].startswith("no: ") for j in range(len(row)))
-    return literal_table(heads, rows, faint=faint)
+    return page.literal_table(heads, rows, faint=faint)
 
 
 def verdict(result: Identification) -> str:
     """A sentence on the quality of the identified arm's predicted efforts."""
     found, before, motion = tested(result)
-    worst, old = _worst(found), _worst(before)
+    worst, old = (float(np.nanmax(each.relative)) for each in (found, before))
     if lost := _unpredicted(found):
         joint = result.robot.joints[lost[0]]
         text = f"The identified arm does not predict {motion}: of the effort of joint {joint.name!r}, "
@@ -143,10 +133,6 @@ def tested(result: Identification) -> tuple[Prediction, Prediction, str]:
     return result.cross_validation, result.before, "motions that were left out in turn"
 
 
-def _worst(found: Prediction) -> float:
-    return float(np.nanmax(found.relative))
-
-
 def recordings(used: Sequence[PreparedSamples], unused: Sequence[PreparedSamples]) -> Table:
     """The recordings, and how they were prepared."""
     heading = ("Recording", "For", "Used", "Samples", "Up to", "Efforts", "Act later by", "Periods", "Notes")
@@ -155,19 +141,10 @@ def recordings(used: Sequence[PreparedSamples], unused: Sequence[PreparedSamples
         for one in some:
             still = [f"{', '.join(one.still)} at rest"] if one.still else []
             error = f" ± {1e3 * one.delay_error:.2f}" if one.delay_error else ""
-            rows.append(
-                (
-                    one.name,
-                    kind,
-                    f"{one.used:.1f} of {one.duration:.1f} s",
-                    str(len(one.samples)),
-                    f"{one.cutoff:.1f} Hz",
-                    one.effort,
-                    f"{1e3 * one.delay:.2f}{error} ms",
-                    f"mean of {one.periods}" if one.periods else "–",
-                    "; ".join([*one.notes, *still]) or "–",
-                )
-            )
+            time, delay = f"{one.used:.1f} of {one.duration:.1f} s", f"{1e3 * one.delay:.2f}{error} ms"
+            signal = time, str(len(one.samples)), f"{one.cutoff:.1f} Hz", one.effort, delay
+            periods, notes = f"mean of {one.periods}" if one.periods else "–", "; ".join([*one.notes, *still]) or "–"
+            rows.append((one.name, kind, *signal, periods, notes))
     return heading, rows
 
 
@@ -238,14 +215,12 @@ def changes(result: Identification) -> Table:
     A base parameter has a row if its change is more than :data:`CHANGED` of a joint's effort and more than three
     standard errors.
     """
-    change = result.base_values - result.base_nominal
+    values = result.base_nominal, result.base_values, result.base_errors
+    changed = zip(result.base_effects, result.base.text(3), *values, strict=True)
     rows: list[tuple[str, ...]] = [
-        (_short(name), four(old), four(old + more), f"{error:.2g}", f"{effect:.1%}")
-        for effect, name, old, more, error in sorted(
-            zip(result.base_effects, result.base.text(3), result.base_nominal, change, result.base_errors, strict=True),
-            key=lambda row: -row[0],
-        )
-        if effect > CHANGED and abs(more) > 3.0 * error and name.partition("(")[0] not in OF_JOINTS
+        (_short(name), four(old), four(now), f"{error:.2g}", f"{effect:.1%}")
+        for effect, name, old, now, error in sorted(changed, key=lambda row: -row[0])
+        if effect > CHANGED and abs(now - old) > 3.0 * error and name.partition("(")[0] not in OF_JOINTS
     ]
     return ("Changes that affect the control", "URDF", "Now", "±", "Of the effort"), rows
 
@@ -290,8 +265,7 @@ def missing(result: Identification) -> Table:
 
 def sought(result: Identification) -> list[Parameter]:
     """The parameters that were to be identified."""
-    names = set(result.base.names)
-    known = {one.name for one in result.parameters[: len(result.theta)]} - names
+    known = {one.name for one in result.parameters[: len(result.theta)]} - set(result.base.names)
     return [one for one in result.parameters if one.name not in known]
 
 
@@ -328,9 +302,8 @@ def stated_uncertainty(result: Identification, used: Sequence[PreparedSamples]) 
     unseen = result.validation or result.cross_validation
     left = np.nan_to_num(SIGMAS * unseen.rms / robot.effort_limit)
     noisy, rough = robot.joint_names[int(noise.argmax())], robot.joint_names[int(left.argmax())]
-    found = [
-        ("position_noise", float(noise.max()), "rad", noisy),
-        ("velocity_delay", delay, "s", ""),
-        ("unknown_friction", float(left.max()), "", rough),
+    return [
+        StatedSetting("position_noise", defaults.position_noise, float(noise.max()), "rad", noisy),
+        StatedSetting("velocity_delay", defaults.velocity_delay, delay, "s", ""),
+        StatedSetting("unknown_friction", defaults.unknown_friction, float(left.max()), "", rough),
     ]
-    return [StatedSetting(name, getattr(defaults, name), value, unit, joint) for name, value, unit, joint in found]

@@ -167,8 +167,7 @@ def group_parameters(
     length = np.linalg.norm(matrix, axis=0)
     # The effects of parameters differ by orders of magnitude, so each column is scaled by its own length.
     scale = np.where(length > TOLERANCE * length.max(initial=0.0), length, np.inf)
-    unit = matrix / scale
-    reduced: Array = np.asarray(np.linalg.qr(unit, mode="r"))
+    reduced: Array = np.asarray(np.linalg.qr(matrix / scale, mode="r"))
     pivoted = np.abs(np.diag(qr(reduced, mode="r", pivoting=True)[0]))
     rank = int(np.count_nonzero(pivoted > TOLERANCE * pivoted.max(initial=0.0)))
     gap = (float(pivoted[rank - 1]) if rank else 0.0, float(pivoted[rank]) if rank < len(pivoted) else 0.0)

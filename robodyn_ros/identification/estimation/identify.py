@@ -23,7 +23,6 @@ moving link.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -46,7 +45,6 @@ from robodyn_ros.identification.estimation.regression_model import (
     RegressionModel,
     RegressionSolution,
     Stribeck,
-    faded,
 )
 from robodyn_ros.identification.estimation.result import Identification, Parameter, Prediction
 from robodyn_ros.identification.samples import Samples
@@ -110,13 +108,12 @@ def identify(
         parts = [model.without(part, scales, absent) for part in parts]
 
     def predict(motion: Samples, regressor: Array, theta: Array, amplitude: Array) -> Prediction:
-        fading = motion.filtered(partial(faded, stribeck.velocity)) if amplitude.any() else 0.0
+        fading = motion.filtered(stribeck.faded) if amplitude.any() else 0.0
         return Prediction(motion, regressor @ theta + amplitude * fading, model.used(motion, fastest))
 
     cross = np.empty(samples.effort.shape)
     for left_out, part in zip(folds, parts, strict=True):
-        found = predict(samples.chosen(left_out), Y[left_out], part.theta, part.stribeck_amplitude)
-        cross[left_out] = found.effort
+        cross[left_out] = predict(samples.chosen(left_out), Y[left_out], part.theta, part.stribeck_amplitude).effort
     unseen = None if validation is None else (validation, model.regressor(validation))
     rank = model.base.rank
     base_values, base_nominal = solution.estimate.values[:rank], model.base.values(model.nominal)
@@ -169,10 +166,9 @@ def describe_parameters(
     if model.settings.stribeck:
         first, (velocity, spread) = len(model.base.columns), stribeck
         excited = solution.gain[first:] >= IDENTIFIED_GAIN
-        for kind, *columns in (
-            ("excess", solution.stribeck_amplitude, solution.errors[first:], excited),
-            ("stribeck_velocity", velocity, spread, excited & (velocity > 0.0)),
-        ):
+        amplitudes = solution.stribeck_amplitude, solution.errors[first:], excited
+        velocities = velocity, spread, excited & (velocity > 0.0)
+        for kind, columns in (("excess", amplitudes), ("stribeck_velocity", velocities)):
             for joint, value, error, seen in zip(model.robot.joints, *(x.tolist() for x in columns), strict=True):
                 name = f"{kind}({joint.name})"
                 unit = joint.effort_unit if kind == "excess" else f"{joint.position_unit}/s"
@@ -237,12 +233,10 @@ def with_parameters(robot: Robot, theta: Array, urdf: str = "") -> str:
         if (np.abs(new - old) > UNCHANGED * np.abs(old).max()).any():
             for link, inertial in _link_inertials(robot, body, new):
                 text.set_inertial(link, inertial)
-    drives = ("armature", "damping", "friction")
-    for kind, new in zip(drives, theta[-3 * n :].reshape(3, n), strict=True):
-        known: Array = getattr(robot, kind)
+    for kind, new in zip(("armature", "damping", "friction"), theta[-3 * n :].reshape(3, n), strict=True):
         if (new < 0.0).any():
             raise InputError(kind, f"must not be negative: {new}", new)
-        for joint, value in _joint_friction(robot, kind, known, new):
+        for joint, value in _joint_friction(robot, kind, new):
             text.set_dynamics(joint, kind, value)
     return text.text()
 
@@ -252,34 +246,25 @@ def _link_inertials(robot: Robot, body: Body, parameters: Array) -> Iterator[tup
     if least_eigenvalues(parameters[None])[0] <= 0.0:
         raise InputError("theta", f"the parameters of {body.name!r} are those of no body: {parameters}", parameters)
     whole, links = to_pseudo(parameters), {link.name: link for link in robot.links}
-    fixed = {
-        name: moved(to_pseudo(parameters_of(inertial)), links[name].pose)
-        for name in body.links
-        if name != body.name and (inertial := links[name].inertial) is not None
-    }
-    others = np.sum(list(fixed.values()), axis=0) if fixed else np.zeros((4, 4))
+    fixed = {name: own for name in body.links if name != body.name and (own := links[name].inertial) is not None}
+    parts = [moved(to_pseudo(parameters_of(own)), links[name].pose) for name, own in fixed.items()]
+    others = np.sum(parts, axis=0) if parts else np.zeros((4, 4))
     scale = np.sqrt(np.diag(whole))
     most = eigh(others / np.outer(scale, scale), whole / np.outer(scale, scale), eigvals_only=True)[-1]
     factor = min(1.0, (1.0 - LEAST_REST) / most) if most > 0.0 else 1.0
     yield body.name, to_inertial(to_parameters(whole - factor * others))
-    if factor < 1.0:
-        for name in fixed:
-            inertial = links[name].inertial
-            assert inertial is not None
-            yield name, Inertial(factor * inertial.mass, inertial.com, factor * inertial.inertia)
+    for name, own in fixed.items() if factor < 1.0 else ():
+        yield name, Inertial(factor * own.mass, own.com, factor * own.inertia)
 
 
-def _joint_friction(robot: Robot, kind: str, old: Array, new: Array) -> Iterator[tuple[str, float]]:
+def _joint_friction(robot: Robot, kind: str, new: Array) -> Iterator[tuple[str, float]]:
     """Joints with their new friction, or rotor; that of a coordinate is spread over its joints as in the old
     URDF.
     """
-    for coordinate, joint in enumerate(robot.joints):
-        before, after = float(old[coordinate]), float(new[coordinate])
-        if before == after:
-            continue
-        if before == 0.0:
+    numbers = zip(robot.joints, getattr(robot, kind).tolist(), new.tolist(), strict=True)
+    for coordinate, (joint, before, after) in enumerate(numbers):
+        if before == 0.0 and after != 0.0:  # then no joint of the coordinate has any
             yield joint.name, after
-            continue
-        for body in robot.bodies:
+        for body in robot.bodies if before != after else ():
             if body.coordinate == coordinate and getattr(body.joint, kind) > 0.0:
                 yield body.joint.name, getattr(body.joint, kind) * after / before

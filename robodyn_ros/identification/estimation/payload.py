@@ -106,13 +106,12 @@ def estimate_payload(
         raise InputError("link", f"{link!r} is fixed to the base: its payload has no effect on the efforts", link)
     if samples.n != robot.n:
         raise InputError("samples", f"are of {samples.n} joints; {robot.name!r} has {robot.n}", samples.q.shape)
-    friction = [
-        non_negative(name, own, robot.n) if own is not None else known if known.any() else urdf
-        for name, own, known, urdf in (
-            ("viscous", viscous, given.viscous, robot.damping),
-            ("coulomb", coulomb, given.coulomb, robot.friction),
-        )
-    ]
+
+    def known(name: str, own: ArrayLike | None, urdf: Array) -> Array:
+        parameter: Array = getattr(given, name)
+        return non_negative(name, own, robot.n) if own is not None else parameter if parameter.any() else urdf
+
+    friction = [known("viscous", viscous, robot.damping), known("coulomb", coulomb, robot.friction)]
     Y = samples.regressor(dynamics)
     rest = samples.effort - Y @ np.concatenate([given.inertial, given.armature, *friction])
     # P_body = T P_link Tᵀ is linear, so a matrix takes the ten parameters from the link's frame to the body's.
@@ -120,26 +119,17 @@ def estimate_payload(
     columns = Y[:, :, 10 * where.body : 10 * where.body + 10] @ np.array(units).T
     moving = samples.moving(settings.standstill * np.abs(samples.qd).max(axis=0))
     used = (samples.weights > 0.0)[:, None] & (moving | (friction[1] == 0.0))
-    problem = Regression(columns, rest, samples.weights[:, None] * used)
-    found = estimate(problem, np.zeros(10), settings)
+    found = estimate(Regression(columns, rest, samples.weights[:, None] * used), np.zeros(10), settings)
     fit = fit_physical(found.factor, np.eye(10), found.rhs, _prior_ball(SIZE * arm_length(robot)), 1, settings.prior)
 
     inertial = to_inertial(fit.x)
     slope = np.column_stack([-inertial.com, np.eye(3)]) / inertial.mass  # of the centre of mass, by m and m c
+    errors = float(np.sqrt(fit.covariance[0, 0])), np.sqrt(np.diag(slope @ fit.covariance[:4, :4] @ slope.T))
     # Physical possibility also bounds parameters that the data do not determine; that is not a measurement.
-    shown = tuple(
-        bool(gain >= IDENTIFIED_GAIN and np.isfinite(e)) for gain, e in zip(fit.gain, found.errors, strict=True)
-    )
+    shown = tuple(((fit.gain >= IDENTIFIED_GAIN) & np.isfinite(found.errors)).tolist())
+    left = root_mean_square(rest - columns @ fit.x, used), root_mean_square(rest, used)
     payload = Payload(link, inertial.mass, inertial.com, inertial.inertia)
-    return PayloadEstimate(
-        payload=payload,
-        mass_error=float(np.sqrt(fit.covariance[0, 0])),
-        com_error=np.sqrt(np.diag(slope @ fit.covariance[:4, :4] @ slope.T)),
-        identified=shown,
-        reason="" if all(shown) else NOT_EXCITED,
-        rms=root_mean_square(rest - columns @ fit.x, used),
-        rms_without=root_mean_square(rest, used),
-    )
+    return PayloadEstimate(payload, *errors, shown, "" if all(shown) else NOT_EXCITED, *left)
 
 
 def _prior_ball(radius: float) -> Array:

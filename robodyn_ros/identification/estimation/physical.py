@@ -63,34 +63,31 @@ class LocalCoordinates:
 
     def __init__(self, x: Array, bodies: int) -> None:
         self.factor = np.linalg.cholesky(to_pseudo(x[: 10 * bodies].reshape(-1, 10)))
-        self.joints = x[10 * bodies :]
+        self.joints, self.count = x[10 * bodies :], 10 * bodies
         lower = self.factor[:, None]
         # Each column is the derivative of x by a coordinate, (b, 10, 10).
         self.blocks = to_parameters(lower @ SYMMETRIC @ lower.transpose(0, 1, 3, 2)).transpose(0, 2, 1)
 
     def apply(self, matrix: Array) -> Array:
         """The matrix on these coordinates for a matrix (r, p) on x."""
-        count = 10 * len(self.blocks)
-        parts = matrix[:, :count].reshape(len(matrix), len(self.blocks), 10).transpose(1, 0, 2) @ self.blocks
-        return np.hstack([parts.transpose(1, 0, 2).reshape(len(matrix), count), matrix[:, count:] * self.joints])
+        parts = matrix[:, : self.count].reshape(len(matrix), len(self.blocks), 10).transpose(1, 0, 2) @ self.blocks
+        bodies = parts.transpose(1, 0, 2).reshape(len(matrix), self.count)
+        return np.hstack([bodies, matrix[:, self.count :] * self.joints])
 
     def step(self, z: Array) -> Array:
         """The change of x for coordinates z."""
-        count = 10 * len(self.blocks)
-        bodies = self.blocks @ z[:count].reshape(-1, 10, 1)
-        return np.concatenate([bodies.ravel(), self.joints * z[count:]])
+        bodies = self.blocks @ z[: self.count].reshape(-1, 10, 1)
+        return np.concatenate([bodies.ravel(), self.joints * z[self.count :]])
 
     def gradient(self, inverse: Array, nominal: Array) -> Array:
         """The gradient of D, for the inverses of the nominal pseudo-inertias (b, 4, 4) and nominal joint parameters."""
         change = self.factor.transpose(0, 2, 1) @ inverse @ self.factor - np.eye(4)
-        bodies = np.einsum("bij,kij->bk", change, SYMMETRIC).ravel()
-        return np.concatenate([bodies, self.joints / nominal - 1.0])
+        return np.concatenate([np.einsum("bij,kij->bk", change, SYMMETRIC).ravel(), self.joints / nominal - 1.0])
 
     def reach(self, z: Array) -> float:
         """The multiple of z that reaches the boundary of the possible parameters."""
-        count = 10 * len(self.blocks)
-        inner = np.tensordot(z[:count].reshape(-1, 10), SYMMETRIC, 1)
-        least = min(np.linalg.eigvalsh(inner).min(initial=0.0), z[count:].min(initial=0.0))
+        inner = np.tensordot(z[: self.count].reshape(-1, 10), SYMMETRIC, 1)
+        least = min(np.linalg.eigvalsh(inner).min(initial=0.0), z[self.count :].min(initial=0.0))
         return -1.0 / least if least < 0.0 else np.inf
 
 
@@ -178,9 +175,8 @@ def fit_physical(A: Array, K: Array, c: Array, nominal: Array, bodies: int, weig
         weight: w.
     """
     objective = _Objective(A, K, c, nominal, bodies, weight)
-    scale = float(
-        np.linalg.svd(LocalCoordinates(nominal, bodies).apply(objective.data), compute_uv=False).max(initial=0.0)
-    )
+    M = LocalCoordinates(nominal, bodies).apply(objective.data)
+    scale = float(np.linalg.svd(M, compute_uv=False).max(initial=0.0))
     x, data_weight = nominal, 1.0 / max(1.0, scale) ** 2
     while data_weight < 1.0:
         x = objective.minimise(x, data_weight, ROUGH)
@@ -193,5 +189,4 @@ def fit_physical(A: Array, K: Array, c: Array, nominal: Array, bodies: int, weig
     left[: len(singular)] = 1.0 / (1.0 + singular**2)
     prior = local.apply(np.eye(len(x))) @ rows.T
     covariance = (prior * left) @ prior.T / weight
-    gain = 1.0 - np.diag(covariance) * weight / np.einsum("ij,ij->i", prior, prior)
-    return PhysicalFit(x, covariance, gain)
+    return PhysicalFit(x, covariance, 1.0 - np.diag(covariance) * weight / np.einsum("ij,ij->i", prior, prior))

@@ -108,12 +108,8 @@ def estimate(problem: Regression, nominal: Array, settings: IdentificationSettin
     used = problem.weight > 0.0
     count, r = int(used.sum()), len(nominal)
     if count <= r:
-        raise InputError(
-            "samples",
-            f"the joints move in too few of them to find {r} parameters: record a longer motion in which every joint "
-            "moves, such as that of `robodyn excite`",
-            problem.effort.shape,
-        )
+        text = f"the joints move in too few of them to find {r} parameters: record a longer motion in which every"
+        raise InputError("samples", f"{text} joint moves, such as that of `robodyn excite`", problem.effort.shape)
     joint = np.nonzero(used)[1]
     Y, tau, weight = problem.regressor[used], problem.effort[used], problem.weight[used]
     noise = np.zeros(problem.effort.shape[1])  # at first the greatest term of the equations: efforts may all be 0
@@ -141,22 +137,15 @@ def estimate(problem: Regression, nominal: Array, settings: IdentificationSettin
     deviation = np.maximum(deviation, floor)
     root = np.sqrt(weight * huber_weight) / deviation[joint]
     solution = _LeastSquares(Y * root[:, None], (tau - matvec(Y, nominal)) * root)
-    rhs = solution.rhs + solution.factor @ nominal
+    values, rhs = nominal + solution.change, solution.rhs + solution.factor @ nominal
     per_joint = np.bincount(joint, minlength=len(floor))
     with np.errstate(invalid="ignore"):
         outliers = np.bincount(joint, weights=size > 3.0 * settings.huber, minlength=len(floor)) / per_joint
+    noise = np.where(per_joint > 0, noise, np.nan)
     final_weight = np.zeros(used.shape)
     final_weight[used] = root**2
     return Estimate(
-        nominal + solution.change,
-        solution.errors,
-        solution.factor,
-        rhs,
-        np.where(per_joint > 0, noise, np.nan),
-        outliers,
-        final_weight,
-        solution.rank,
-        solution.condition,
+        values, solution.errors, solution.factor, rhs, noise, outliers, final_weight, solution.rank, solution.condition
     )
 
 
@@ -242,13 +231,11 @@ def _noise(residual: Array, joint: NDArray[np.intp], n: int, robust: bool, lost:
     return np.sqrt(lost * np.bincount(joint, weights=residual**2, minlength=n) / counts)
 
 
-def _covariance_scale(
-    residual: Array, huber_weight: Array, weight: Array, noise: Array, joint: NDArray[np.intp]
-) -> Array:
+def _covariance_scale(residual: Array, huber: Array, weight: Array, noise: Array, joint: NDArray[np.intp]) -> Array:
     """The deviation (n,) that makes ``(Yᵀ W Y)⁻¹`` the covariance: Huber, 1981, eq. 7.6.5, for each joint by itself."""
     n = len(noise)
     counts = np.maximum(np.bincount(joint, minlength=n), 1)
-    influence = np.bincount(joint, weights=weight * (huber_weight * residual) ** 2, minlength=n) / counts
-    slope = np.bincount(joint, weights=huber_weight >= 1.0, minlength=n) / counts
-    mean = np.bincount(joint, weights=huber_weight, minlength=n) / counts
+    influence = np.bincount(joint, weights=weight * (huber * residual) ** 2, minlength=n) / counts
+    slope = np.bincount(joint, weights=huber >= 1.0, minlength=n) / counts
+    mean = np.bincount(joint, weights=huber, minlength=n) / counts
     return np.sqrt(influence * np.where(slope > 0.0, mean, 1.0)) / np.where(slope > 0.0, slope, 1.0)

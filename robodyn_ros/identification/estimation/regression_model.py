@@ -15,7 +15,6 @@ Analysis 10(2), 1973, with Kaufman's simplification of the derivative, BIT 15, 1
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -61,6 +60,10 @@ class Stribeck(NamedTuple):
 
     velocity: Array
     errors: Array  # standard errors
+
+    def faded(self, q: Array, qd: Array, qdd: Array) -> Array:
+        """:func:`stribeck_shape` as a function of the motion."""
+        return stribeck_shape(qd, self.velocity)
 
 
 class RegressionSolution(NamedTuple):
@@ -108,11 +111,6 @@ class RegressionModel:
         self.base: BaseParameters = base_parameters(robot, **settings.kinds, gravity=gravity)
         self._dynamics = RNEA(robot, gravity=gravity)
 
-    @cached_property
-    def bodies(self) -> int:
-        """Number of bodies whose parameters are identified."""
-        return len(self.robot.bodies) if self.settings.inertial else 0
-
     def regressor(self, samples: Samples) -> Array:
         """Y of all parameters (N, n, p)."""
         return samples.regressor(self._dynamics)
@@ -125,16 +123,14 @@ class RegressionModel:
             fastest: greatest speed of each joint in the samples of the identification (n,).
         """
         friction = self.settings.coulomb | self.settings.stribeck | (self.robot.friction > 0.0)
-        moving = samples.moving(self.settings.standstill * fastest)
-        return (samples.weights > 0.0)[:, None] & (moving | ~friction)
+        return (samples.weights > 0.0)[:, None] & (samples.moving(self.settings.standstill * fastest) | ~friction)
 
     def regression(self, samples: Samples, regressor: Array, used: NDArray[np.bool_]) -> Regression:
         """The regression of the efforts, without the effect of the known parameters, on the base parameters."""
         held = self.nominal.copy()
         held[self.base.columns] = 0.0
-        return Regression(
-            self.base.regressor(regressor), samples.effort - regressor @ held, samples.weights[:, None] * used
-        )
+        effort = samples.effort - regressor @ held
+        return Regression(self.base.regressor(regressor), effort, samples.weights[:, None] * used)
 
     def with_stribeck(self, problem: Regression, samples: Samples) -> tuple[Regression, Stribeck]:
         """The regression with a Stribeck amplitude for each joint, if they are identified, and Stribeck velocities."""
@@ -146,7 +142,7 @@ class RegressionModel:
         for _ in range(2):  # with the weights of the model without this friction, then with those of the model with it
             found = stribeck_velocities(problem, samples, weight, start)
             start = found.velocity
-            fading = samples.filtered(partial(faded, start))[:, :, None] * np.eye(self.robot.n)
+            fading = samples.filtered(found.faded)[:, :, None] * np.eye(self.robot.n)
             extended = Regression(np.concatenate([problem.regressor, fading], axis=2), problem.effort, problem.weight)
             weight = estimate(extended, nominal, self.settings).final_weight
         return extended, found
@@ -181,7 +177,8 @@ class RegressionModel:
         K[: self.base.rank, :free] = self.base.combination
         K[self.base.rank :, free:] = np.eye(extra)
         kept = np.setdiff1d(np.arange(free + extra), absent)
-        fit = fit_physical(found.factor, K[:, kept], found.rhs, scales[kept], self.bodies, self.settings.prior)
+        bodies = len(self.robot.bodies) if self.settings.inertial else 0
+        fit = fit_physical(found.factor, K[:, kept], found.rhs, scales[kept], bodies, self.settings.prior)
         x, errors, gain = np.zeros((3, free + extra))
         x[kept], errors[kept], gain[kept] = fit.x, np.sqrt(np.diag(fit.covariance)), fit.gain
         theta = self.nominal.copy()
@@ -297,11 +294,6 @@ def stribeck_shape(qd: Array, velocity: Array) -> Array:
 def _shape_slope(qd: Array, velocity: Array) -> Array:
     """The derivative of :func:`stribeck_shape` by the logarithm of vs."""
     return 2.0 * (qd / velocity) ** 2 * stribeck_shape(qd, velocity)
-
-
-def faded(velocity: Array, q: Array, qd: Array, qdd: Array) -> Array:
-    """:func:`stribeck_shape` as a function of the motion."""
-    return stribeck_shape(qd, velocity)
 
 
 def arm_length(robot: Robot) -> float:

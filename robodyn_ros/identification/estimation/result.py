@@ -47,8 +47,7 @@ class Parameter:
 def root_mean_square(values: Array, used: NDArray[np.bool_]) -> Array:
     """Root mean square of the values (N, n) that are used, (n,); NaN for a joint of which none is."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        found: Array = np.sqrt(np.sum(values**2 * used, axis=0) / np.sum(used, axis=0))
-    return found
+        return np.sqrt(np.sum(values**2 * used, axis=0) / np.sum(used, axis=0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,8 +150,7 @@ class Identification:
     @property
     def armature(self) -> Array:
         """Reflected inertia of the rotors, (n,) in [kg m²] or [kg]; ``urdf`` has it in ``<dynamics armature="…"/>``."""
-        n = self.robot.n
-        return self.theta[-3 * n : -2 * n]
+        return self.theta[-3 * self.robot.n : -2 * self.robot.n]
 
     @property
     def inertial(self) -> Array:
