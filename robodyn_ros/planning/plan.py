@@ -81,9 +81,8 @@ class Plan:
         cls, joints: tuple[str, ...], reason: str, violation: Violation | None, method: str, solve_time: float
     ) -> Plan:
         """A refusal: no motion, and the reason."""
-        none = np.zeros((0, len(joints)))
-        empty = np.zeros(0)
-        return cls(joints, empty, none, none, none, none, False, reason, violation, np.nan, solve_time, method)
+        times, none = np.zeros(0), np.zeros((0, len(joints)))
+        return cls(joints, times, none, none, none, none, False, reason, violation, np.nan, solve_time, method)
 
     @property
     def duration(self) -> float:
@@ -116,15 +115,13 @@ class Plan:
             joints = tuple(map(str, values.pop("joints")))
             times = np.array(values.pop("times"), dtype=np.float64)
             shape = (len(times), len(joints))
-            arrays = {key: np.array(values.pop(key), dtype=np.float64) for key in ("q", "qd", "qdd", "effort")}
-            arrays = {key: array.reshape(shape) for key, array in arrays.items()}
+            arrays = {key: np.array(values.pop(key), float).reshape(shape) for key in ("q", "qd", "qdd", "effort")}
             missed = values.pop("violation", None)
             violation = None if missed is None else Violation(missed[0], _number(missed[1]), *missed[2:])
             unknown = set(values) - {item.name for item in fields(cls)}
             if unknown or type(values["solved"]) is not bool:
                 raise ValueError(f"{', '.join(unknown) or 'solved'} is not of a plan")
-            for name in ("cost", "dynamics_error"):
-                values[name] = _number(values[name])
+            values |= {name: _number(values[name]) for name in ("cost", "dynamics_error")}
             return cls(joints=joints, times=times, violation=violation, **(values | arrays))
         except (ValueError, KeyError, TypeError, AttributeError) as cause:
             raise InputError("plan", f"is not a plan of robodyn plan: {cause}", text[:200]) from cause
@@ -190,5 +187,4 @@ def _curve(axes: Any, times: Array, values: Array, limits: tuple[float, float], 
         if np.isfinite(limit) and values.min() - span < limit < values.max() + span:
             axes.axhline(limit, **LIMIT_LINE)
     axes.grid(visible=True, axis="y")
-    axes.set_xlim(0.0, times[-1])
-    axes.set_ylabel(label)
+    axes.set(xlim=(0.0, times[-1]), ylabel=label)

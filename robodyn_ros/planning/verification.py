@@ -158,12 +158,14 @@ class Verification(NamedTuple):
             method: name of the planner.
             begun: when the planner began, by ``time.perf_counter`` [s].
         """
-        assert motion.velocities is not None and motion.accelerations is not None and motion.efforts is not None
-        rows = motion.positions, motion.velocities, motion.accelerations, motion.efforts
-        time = perf_counter() - begun
-        return Plan(
-            problem.joints, motion.times, *rows, solved, reason, self.worst, cost, time, method, self.dynamics_error
-        )
+        rows, time, error = _rows(motion), perf_counter() - begun, self.dynamics_error
+        return Plan(problem.joints, motion.times, *rows, solved, reason, self.worst, cost, time, method, error)
+
+
+def _rows(motion: Trajectory) -> tuple[Array, Array, Array, Array]:
+    """Positions, velocities, accelerations and efforts of a motion that has all of them, (K, n) each."""
+    assert motion.velocities is not None and motion.accelerations is not None and motion.efforts is not None
+    return motion.positions, motion.velocities, motion.accelerations, motion.efforts
 
 
 def verify(problem: Problem, trajectory: Trajectory, stops: list[int], tolerance: float) -> Verification:
@@ -177,8 +179,7 @@ def verify(problem: Problem, trajectory: Trajectory, stops: list[int], tolerance
     """
     times, interval = _instants(trajectory.times)
     q, qd, qdd = trajectory.samples(times)
-    velocities, planned = trajectory.velocities, trajectory.efforts
-    assert velocities is not None and planned is not None
+    _, velocities, _, planned = _rows(trajectory)
     effort, limits = problem.model.efforts(q, qd, qdd), problem.bounds
     outside = np.maximum(limits.lower - q, q - limits.upper)
     found = _beyond(problem, "position limit of {!r}", outside, GOAL_TOLERANCE, _units(problem))
@@ -231,9 +232,8 @@ def _instants(times: Array) -> tuple[Array, NDArray[np.intp]]:
     """Instants at the points and between them, and the interval in which each lies."""
     ratios = np.arange(BETWEEN) / BETWEEN
     inside = times[:-1, np.newaxis] + np.diff(times)[:, np.newaxis] * ratios
-    return np.append(inside.ravel(), times[-1]), np.append(
-        np.repeat(np.arange(len(times) - 1), BETWEEN), len(times) - 2
-    )
+    interval = np.append(np.repeat(np.arange(len(times) - 1), BETWEEN), len(times) - 2)
+    return np.append(inside.ravel(), times[-1]), interval
 
 
 def _beyond(
@@ -251,9 +251,7 @@ def _beyond(
 def _missed(problem: Problem, goal: Goal, title: str, q: Array, qd: Array) -> list[tuple[Violation, float]]:
     """The violations of a goal at its point, and their ratios to the tolerance."""
     if isinstance(goal, JointGoal):
-        wanted = np.asarray(goal.q, dtype=np.float64)
-        turned = goal.positions(problem.model, q)
-        missing = np.abs(np.where(np.isnan(wanted), 0.0, turned - q))[None]
+        missing = np.abs(goal.positions(problem.model, q) - q)[None]
         found = _beyond(problem, f"{title}: position of {{!r}}", missing, GOAL_TOLERANCE, _units(problem))
     else:
         amount = goal.error(problem.model, q)
@@ -316,9 +314,7 @@ def cost_of(problem: Problem, motion: Trajectory) -> float:
 
     n = problem.model.n
     running, final = problem.cost.functions(n)
-    assert motion.velocities is not None and motion.accelerations is not None and motion.efforts is not None
-    parts = [motion.positions, motion.velocities, motion.accelerations, motion.efforts]
-    columns = [part.T for part in (*parts, problem.cost.reference(motion.times, n))]
+    columns = [part.T for part in (*_rows(motion), problem.cost.reference(motion.times, n))]
     values = np.array(running(*columns)).ravel()
     return float(trapezoid(values, motion.times)) + float(final(*(column[:, -1] for column in columns)))
 

@@ -129,27 +129,23 @@ class _MeshRefinement:
 
     def _feasible(self, missed: Plan) -> Plan:
         """The best feasible motion along a path of the search, or along the spline through the stops."""
-        best: FeasibleMotion | None = None
-        method = self._settings.scheme
-        for curve, stops in reversed(self._curves):
-            best = self._better(best, curve, stops)
-        if not self._converged or best is None:
-            straight = self._along_spline()
-            if straight is not None:
-                places = self._problem.stops[1:]
-                stops = [int(np.abs(straight.positions - place).max(axis=1).argmin()) for place in places]
-                before, best = best, self._better(best, straight, stops)
-                method = method if best is before else time_scaling.METHOD
-        if best is None:
+        found = [(self._slowed(*kept), self._settings.scheme) for kept in reversed(self._curves)]
+        straight = None if self._converged and any(motion for motion, _ in found) else self._along_spline()
+        if straight is not None:
+            places = self._problem.stops[1:]
+            stops = [int(np.abs(straight.positions - place).max(axis=1).argmin()) for place in places]
+            found.append((self._slowed(straight, stops), time_scaling.METHOD))
+        motions = [(motion, method) for motion, method in found if motion is not None]
+        if not motions:
             return missed
+        best, method = min(motions, key=lambda each: each[0].cost)
         path = ", along the straight path" if method == time_scaling.METHOD else ""
         reason = f"feasible{path}; no optimum: {self._why}"
         return best.verification.plan(self._problem, best.trajectory, True, reason, best.cost, method, self._begun)
 
-    def _better(self, best: FeasibleMotion | None, curve: Trajectory, stops: list[int]) -> FeasibleMotion | None:
-        """The feasible motion along a curve if it costs less than the best one until now, else that one."""
-        found = feasible(self._problem, curve, stops, self._settings.tolerance)
-        return found if found is not None and (best is None or found.cost < best.cost) else best
+    def _slowed(self, curve: Trajectory, stops: list[int]) -> FeasibleMotion | None:
+        """The feasible motion along a curve; None if there is none."""
+        return feasible(self._problem, curve, stops, self._settings.tolerance)
 
     def _along_spline(self) -> Trajectory | None:
         """The fastest motion along the spline through the stops, slowed down to the given duration; None if none."""
@@ -179,8 +175,7 @@ class _MeshRefinement:
             begin = finer.pack(self._resampled(motion, program.mesh, mesh))
             better = solve(finer, begin, self._until, self._progress, near=True)
             self._keep(finer.unpack(better.x), mesh)
-            if not better.optimal:
-                mesh = program.mesh  # the previous solution still solves the program on its own mesh
+            if not better.optimal:  # the previous solution still solves the program on its own mesh
                 break
             program, outcome = finer, better
         return self._plan(program, outcome)
@@ -215,11 +210,9 @@ class _MeshRefinement:
 
     def _verified(self, motion: Guess, mesh: Mesh) -> tuple[SampledMotion, Verification]:
         """The motion sampled so finely that its efforts are linear between the points, and its verification."""
-        limit = np.where(np.isfinite(self._problem.bounds.effort), self._problem.bounds.effort, np.inf)
-        scale = np.minimum(limit, np.maximum(np.abs(motion.effort).max(axis=0), 1e-9))
-        sampled = sample_motion(
-            self._scheme, self._curve(motion, mesh), motion.effort, self._settings.tolerance / 2.0 * scale
-        )
+        scale = np.minimum(self._problem.bounds.effort, np.maximum(np.abs(motion.effort).max(axis=0), 1e-9))
+        allowed = self._settings.tolerance / 2.0 * scale
+        sampled = sample_motion(self._scheme, self._curve(motion, mesh), motion.effort, allowed)
         stops = np.flatnonzero(np.append(np.isin(sampled.interval, mesh.ends) & sampled.begins, True))
         return sampled, verify(self._problem, sampled.trajectory, stops.tolist(), self._settings.tolerance)
 
@@ -242,8 +235,7 @@ class _MeshRefinement:
         return Guess(q, qd, qdd, self._problem.model.efforts(q, qd, qdd), motion.durations)
 
     def _plan(self, program: NonlinearProgram, outcome: SolverOutcome) -> Plan:
-        motion = program.unpack(outcome.x)
-        sampled, found = self._verified(motion, program.mesh)
+        sampled, found = self._verified(program.unpack(outcome.x), program.mesh)
         solved = outcome.optimal and found.ratio <= 1.0
         reason, scheme = self._reason(outcome, found, program.mesh, solved), self._settings.scheme
         return found.plan(self._problem, sampled.trajectory, solved, reason, outcome.cost, scheme, self._begun)
@@ -280,31 +272,20 @@ def sample_motion(scheme: Scheme, curve: Trajectory, effort: Array, tolerance: A
         effort: efforts at these points (K, n).
         tolerance: greatest deviation of the efforts from straight lines (n,).
     """
-    size = scheme.inner + 1
-    assert curve.velocities is not None and curve.accelerations is not None
-    times, rows, interval, begins = [], [], [], []
+    size, times, efforts, interval = scheme.inner + 1, [], [], []
     for k, start in enumerate(range(0, len(effort) - 1, size)):
         own = effort[start : start + size + 1]
         # A parabola through three points deviates from the straight lines through m + 1 of its points by D / (2 m²),
         # with D its second difference.
         bend = np.abs(np.diff(own, 2, axis=0)).max(axis=0) if scheme.inner else np.zeros_like(tolerance)
         pieces = int(np.clip(size * np.ceil(np.sqrt((bend / tolerance).max() / 2.0) / size), size, MAX_PIECES))
-        for piece in range(pieces):
-            ratio = piece / pieces
-            if piece * size % pieces == 0:
-                node = start + piece * size // pieces
-                motion = curve.positions[node], curve.velocities[node], curve.accelerations[node]
-                times.append(curve.times[node])
-            else:
-                times.append(curve.times[start] + ratio * (curve.times[start + size] - curve.times[start]))
-                motion = curve.sample(float(times[-1]))
-            rows.append((*motion, scheme.effort(own, ratio)))
-            interval.append(k)
-            begins.append(piece == 0)
-    times.append(curve.times[-1])
-    rows.append((curve.positions[-1], curve.velocities[-1], curve.accelerations[-1], effort[-1]))
-    columns = (np.array([row[part] for row in rows]) for part in range(4))
-    return SampledMotion(Trajectory(np.array(times), *columns), np.array(interval), np.array(begins))
+        ratios = np.arange(pieces) / pieces
+        times.append(curve.times[start] + ratios * (curve.times[start + size] - curve.times[start]))
+        efforts += [scheme.effort(own, ratio) for ratio in ratios]
+        interval += [k] * pieces
+    whole = np.append(np.concatenate(times), curve.times[-1])
+    motion = Trajectory(whole, *curve.samples(whole), [*efforts, effort[-1]])
+    return SampledMotion(motion, np.array(interval), np.diff(interval, prepend=-1) > 0)
 
 
 class SolverOutcome(NamedTuple):
@@ -353,15 +334,12 @@ def solve(
         near: True if the initial values are those of a solution on a coarser mesh.
     """
     nlp = {"x": program.x, "f": program.objective, "g": program.constraints}
-    left = max(until - perf_counter(), 0.01)
     options = {
         "print_time": False,
-        "expand": False,
-        "error_on_fail": False,
         "ipopt": {
             "print_level": 0,
             "sb": "yes",
-            "max_wall_time": left,
+            "max_wall_time": max(until - perf_counter(), 0.01),
             "max_iter": 3000,
             "tol": OPTIMAL,
             "constr_viol_tol": TOLERANCE,
@@ -373,21 +351,14 @@ def solve(
             **(NEAR if near else {}),
         },
     }
-    callback = _IterationCallback(program, until, progress)
-    options["iteration_callback"] = callback
+    options["iteration_callback"] = callback = _IterationCallback(program, until, progress)
     solver = ca.nlpsol("plan", "ipopt", nlp, options)
     with interrupt_at_the_end(callback.stop):
         found = solver(x0=start, lbx=program.low, ubx=program.high, lbg=program.lower, ubg=program.upper)
     x, g = np.array(found["x"]).ravel(), np.array(found["g"]).ravel()
     missed = np.concatenate((program.lower - g, g - program.upper, program.low - x, x - program.high))
-    stats = solver.stats()
-    return SolverOutcome(
-        x,
-        float(ca.Function("cost", [program.x], [program.cost])(x)),
-        stats["return_status"],
-        int(stats["iter_count"]),
-        float(missed.max()),
-    )
+    cost, stats = float(ca.Function("cost", [program.x], [program.cost])(x)), solver.stats()
+    return SolverOutcome(x, cost, stats["return_status"], int(stats["iter_count"]), float(missed.max()))
 
 
 @contextmanager

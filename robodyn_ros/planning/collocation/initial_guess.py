@@ -78,13 +78,10 @@ def from_trajectory(problem: Problem, legs: list[Trajectory], mesh: Mesh, scheme
         durations *= problem.duration / durations.sum()
     times = scheme.times(mesh.steps(durations))
     begins = np.concatenate(([0.0], np.cumsum(durations)))
-    rows = []
-    for t in times:
-        leg = min(int(np.searchsorted(begins, t, side="right")) - 1, len(legs) - 1)
-        slowdown = durations[leg] / legs[leg].duration
-        q, qd, qdd = legs[leg].sample((t - begins[leg]) / slowdown)
-        rows.append((q, qd / slowdown, qdd / slowdown**2))
-    q, qd, qdd = (np.array([row[k] for row in rows]) for k in range(3))
+    own = np.minimum(np.searchsorted(begins, times, side="right") - 1, len(legs) - 1)
+    slowdown = (durations / [leg.duration for leg in legs])[own]
+    rows = [legs[k].sample(t) for k, t in zip(own, (times - begins[own]) / slowdown, strict=True)]
+    q, qd, qdd = (np.array(part) / slowdown[:, np.newaxis] ** k for k, part in enumerate(zip(*rows, strict=True)))
     return Guess(q, qd, qdd, problem.model.efforts(q, qd, qdd), durations)
 
 
@@ -161,26 +158,24 @@ class _Tree:
     """A tree of RRT-Connect: positions, each with its parent."""
 
     def __init__(self, root: Array, unit: Array) -> None:
-        self.positions, self._unit = [root], unit
-        self._parents = [0]
-        self._known = np.empty((256, len(root)))  # the positions again, as one array
-        self._known[0] = root
+        self._unit, self._parents = unit, [0]
+        self.positions = np.empty((256, len(root)))  # as many as parents; the rest is room for more
+        self.positions[0] = root
 
     def extend(self, problem: Problem, towards: Array) -> int | None:
         """Grow one branch; return its index, or None if it is not free."""
-        known = self._known[: len(self.positions)]
+        known = self.positions[: len(self._parents)]
         nearest = int(np.argmin((((known - towards) / self._unit) ** 2).sum(axis=1)))
         vector = towards - known[nearest]
         length = float(np.linalg.norm(vector / self._unit))
         end = towards if length <= STEP else known[nearest] + STEP / length * vector
         if not is_free(problem, known[nearest], end):
             return None
-        if len(self.positions) == len(self._known):
-            self._known = np.concatenate((self._known, np.empty_like(self._known)))
-        self._known[len(self.positions)] = end
-        self.positions.append(end)
+        if len(known) == len(self.positions):
+            self.positions = np.concatenate((self.positions, np.empty_like(self.positions)))
+        self.positions[len(known)] = end
         self._parents.append(nearest)
-        return len(self.positions) - 1
+        return len(known)
 
     def connect(self, problem: Problem, target: Array) -> bool:
         """Grow towards a position until it is reached (True) or an obstacle is met (False)."""
@@ -191,7 +186,7 @@ class _Tree:
 
     def path(self, index: int) -> list[Array]:
         """The positions from one back to the root."""
-        index %= len(self.positions)
+        index %= len(self._parents)
         found = [self.positions[index]]
         while index:
             index = self._parents[index]

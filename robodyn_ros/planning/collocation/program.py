@@ -147,8 +147,7 @@ class NonlinearProgram:
 
     def _equations(self) -> None:
         x, unit = self._columns, self._units
-        needed = self.problem.model.inverse(x.q, x.qd, x.qdd)
-        self._constrain(_times(needed - x.effort, 1.0 / unit.effort))
+        self._constrain(_times(self.problem.model.inverse(x.q, x.qd, x.qdd) - x.effort, 1.0 / unit.effort))
         for defect, own in zip(self.scheme.defects(x, self._h), itertools.cycle((unit.qd, unit.q))):
             self._constrain(_times(defect, 1.0 / own))
         same = np.flatnonzero(np.diff(self.mesh.leg) == 0)
@@ -236,14 +235,11 @@ class NonlinearProgram:
     def _cost(self, h: ca.MX) -> ca.MX:
         n, count = self._shape
         running, final = self.problem.cost.functions(n)
-        duration = self.problem.duration or 0.0
-        times = (
-            self.scheme.times(self.mesh.steps(np.array([duration]))) if self.problem.cost.moving else np.zeros(count)
-        )
+        # They count for a moving reference only, and then there is one leg of known duration.
+        times = self.scheme.times((self.problem.duration or 0.0) * self.mesh.ratio)
         reference = ca.DM(self.problem.cost.reference(times, n)).T
         values = running(*self._columns, reference)
-        last = self._columns.at([count - 1])
-        return self._integral(values, h) + final(*last, reference[:, -1])
+        return self._integral(values, h) + final(*self._columns.at([count - 1]), reference[:, -1])
 
     def _usual_cost(self) -> float:
         """The running cost where all unknowns are 1, in which the solver's tolerances count; 1 if it is greater."""
@@ -254,15 +250,16 @@ class NonlinearProgram:
     def _tie_break(self, h: ca.MX) -> ca.MX:
         """A small cost of acceleration and effort (:data:`TIE_BREAK`)."""
         x, unit = self._columns, self._units
-        squares = TIE_BREAK.qdd * ca.sum1(_times(x.qdd, 1.0 / _usual_acceleration(self.problem, unit.qdd)) ** 2)
+        # To full speed in a quarter of the shortest duration.
+        quick = 4.0 * self.problem.bounds.velocity / max(shortest_duration(self.problem), SHORTEST)
+        squares = TIE_BREAK.qdd * ca.sum1(_times(x.qdd, 1.0 / np.minimum(quick, unit.qdd)) ** 2)
         squares += TIE_BREAK.effort * ca.sum1(_times(x.effort, 1.0 / unit.effort) ** 2)
         return self._integral(squares, h)
 
     def _integral(self, values: ca.MX, h: ca.MX) -> ca.MX:
         """The integral over time of the values at the points (1, K)."""
-        starts = self.scheme.ends(self.mesh.intervals)[0]
-        terms = [weight * values[[start + k for start in starts]] for k, weight in enumerate(self.scheme.weights)]
-        return ca.dot(sum(terms), h)
+        pairs = zip(self.scheme.weights, self.scheme.places(self._shape[1]), strict=True)
+        return ca.dot(sum(weight * values[points] for weight, points in pairs), h)
 
 
 def _times(part: ca.MX, factor: Array) -> ca.MX:
@@ -295,8 +292,3 @@ def shortest_duration(problem: Problem) -> float:
     """About the shortest duration that the limits of velocity, acceleration and effort allow [s]."""
     path = np.abs(np.diff(problem.stops, axis=0)).sum(axis=0)
     return float(np.maximum(path / problem.bounds.velocity, 2.0 * np.sqrt(path / _units(problem).qdd)).max())
-
-
-def _usual_acceleration(problem: Problem, greatest: Array) -> Array:
-    """Accelerations (n,) to full speed in a quarter of the shortest duration, but not above the greatest (n,)."""
-    return np.minimum(4.0 * problem.bounds.velocity / max(shortest_duration(problem), SHORTEST), greatest)

@@ -62,10 +62,14 @@ class Scheme(ABC):
         parts = self.inner + 1
         return np.concatenate(([0.0], np.cumsum(np.repeat(steps / parts, parts))))
 
-    def ends(self, intervals: int) -> tuple[list[int], list[int]]:
-        """The points at the beginnings and at the ends of the intervals."""
-        starts = [(self.inner + 1) * k for k in range(intervals)]
-        return starts, [start + self.inner + 1 for start in starts]
+    def places(self, points: int) -> list[list[int]]:
+        """Of so many points, those at the beginnings of the intervals, inside them in turn, and at their ends."""
+        size = self.inner + 1
+        return [list(range(first, points - size + first, size)) for first in range(size + 1)]
+
+    def parts(self, x: Columns) -> list[Columns]:
+        """The columns of these points."""
+        return [x.at(points) for points in self.places(x.q.shape[1])]
 
     def effort(self, at: Array, ratio: float) -> Array:
         """The effort (n,) at a ratio of an interval, from those of its points (inner + 2, n), by their polynomial."""
@@ -101,17 +105,17 @@ class Trapezoidal(Scheme):
 
     def defects(self, x: Columns, h: Any) -> list[Any]:
         """The defects in q̇ and q."""
-        a, b = _ends(self, x)
+        a, b = self.parts(x)
         return [b.qd - a.qd - h / 2 * (a.qdd + b.qdd), b.q - a.q - h * a.qd - h**2 / 6 * (2 * a.qdd + b.qdd)]
 
     def hull(self, x: Columns, h: Any) -> tuple[list[Any], list[Any], list[Any]]:
         """Inner Bernstein coefficients (:meth:`Scheme.hull`)."""
-        a, b = _ends(self, x)
+        a, b = self.parts(x)
         return [a.q + h / 3 * a.qd, b.q - h / 3 * b.qd], [a.qd + h / 2 * a.qdd], []
 
     def steps_of_acceleration(self, x: Columns) -> list[Any]:
         """The jerk times the lengths of the intervals, in which it is constant."""
-        a, b = _ends(self, x)
+        a, b = self.parts(x)
         return [b.qdd - a.qdd]
 
 
@@ -122,8 +126,7 @@ class HermiteSimpson(Scheme):
 
     def defects(self, x: Columns, h: Any) -> list[Any]:
         """The defects in q̇ and q."""
-        a, b = _ends(self, x)
-        m = _middles(x)
+        a, m, b = self.parts(x)
         return [
             m.qd - a.qd - h / 24 * (5 * a.qdd + 8 * m.qdd - b.qdd),
             m.q - a.q - h / 2 * a.qd - h**2 / 96 * (7 * a.qdd + 6 * m.qdd - b.qdd),
@@ -133,8 +136,7 @@ class HermiteSimpson(Scheme):
 
     def hull(self, x: Columns, h: Any) -> tuple[list[Any], list[Any], list[Any]]:
         """Inner Bernstein coefficients (:meth:`Scheme.hull`)."""
-        a, b = _ends(self, x)
-        m = _middles(x)
+        a, m, b = self.parts(x)
         # The middle coefficient of a quartic follows from its value in the middle: (c0 + 4 c1 + 6 c2 + 4 c3 + c4) / 16.
         q1, q3 = a.q + h / 4 * a.qd, b.q - h / 4 * b.qd
         q2 = (16 * m.q - a.q - 4 * q1 - 4 * q3 - b.q) / 6
@@ -143,18 +145,8 @@ class HermiteSimpson(Scheme):
 
     def steps_of_acceleration(self, x: Columns) -> list[Any]:
         """The jerk at the ends of the intervals, times their lengths."""
-        a, b = _ends(self, x)
-        m = _middles(x)
+        a, m, b = self.parts(x)
         return [4 * m.qdd - 3 * a.qdd - b.qdd, a.qdd + 3 * b.qdd - 4 * m.qdd]
 
 
 SCHEMES: dict[str, type[Scheme]] = {"trapezoidal": Trapezoidal, "hermite-simpson": HermiteSimpson}
-
-
-def _ends(own: Scheme, x: Columns) -> tuple[Columns, Columns]:
-    starts, ends = own.ends((x.q.shape[1] - 1) // (own.inner + 1))
-    return x.at(starts), x.at(ends)
-
-
-def _middles(x: Columns) -> Columns:
-    return x.at(list(range(1, x.q.shape[1], 2)))
