@@ -248,9 +248,6 @@ def read_cost(text: str, effort: Array | None = None, velocity: Array | None = N
             problem = f"{part!r} is not one of {', '.join(NAMED)}, nor 0.1*one of them{is_it(name, NAMED)}"
             raise InputError("cost", problem, text) from cause
         limit = limits.get(name)
-        terms += terms_of(factor * (kind() if limit is None else kind(_inverse_squares(limit))))
+        weights = () if limit is None else ((np.where(np.isfinite(limit), limit, 1.0) ** -2.0).tolist(),)
+        terms += terms_of(factor * kind(*weights))
     return CostSum(tuple(terms))
-
-
-def _inverse_squares(limit: Array) -> list[float]:
-    return (np.where(np.isfinite(limit), limit, 1.0) ** -2.0).tolist()

@@ -168,10 +168,7 @@ def _slowed(dynamics: Dynamics, curve: Trajectory, settings: DemonstrationSettin
             return factor
         if factor > SLOWEST:
             joint = int(ratio.argmax())
-            raise InputError(
-                "positions",
-                f"joint {robot.joint_names[joint]!r} would need {needed[:, joint].max():.4g}, and may use "
-                f"{effort[joint]:.4g}, {settings.effort_ratio:.0%} of its limit, however slowly it moves",
-                needed,
-            )
+            problem = f"joint {robot.joint_names[joint]!r} would need {needed[:, joint].max():.4g}, and may use "
+            problem += f"{effort[joint]:.4g}, {settings.effort_ratio:.0%} of its limit, however slowly it moves"
+            raise InputError("positions", problem, needed)
         factor *= 1.1

@@ -33,7 +33,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
@@ -215,8 +214,7 @@ class MPC(Controller):
         if self.plan is not None:
             guess = self.plan.shifted(self._age)
         else:
-            rows = np.hsplit(m.r[:-1], 5)
-            guess = self.dynamics.inverse(*(np.ascontiguousarray(row) for row in rows[:3]))
+            guess = self.dynamics.inverse(*(np.ascontiguousarray(row) for row in np.hsplit(m.r[:-1], 5)[:3]))
         m.u[:] = np.minimum(np.maximum(guess, m.lower), m.upper)
 
 
@@ -226,10 +224,8 @@ class Deviation(Cost):
     Its reference is (q_d, q̇_d, q̈_d, kp, kd) at each time, so that gains change without a new compilation.
     """
 
-    @property
-    def identity(self) -> str:
-        """Equal texts mean equal costs."""
-        return _source()
+    identity = Path(__file__).read_text(encoding="utf-8")
+    """Equal texts mean equal costs."""
 
     def running(self, at: Point) -> ca.SX:
         """The running cost l of the module."""
@@ -263,11 +259,6 @@ def deviation_references(q: Array, qd: Array, h: float, kp: Array, kd: Array) ->
     acceleration = np.diff(qd, axis=0) / h
     gains = np.concatenate((kp, np.maximum(kd, np.sqrt(2.0 * kp))))
     return np.hstack((q[:-1], qd[:-1], acceleration, np.tile(gains, (len(acceleration), 1))))
-
-
-@lru_cache(maxsize=1)
-def _source() -> str:
-    return Path(__file__).read_text(encoding="utf-8")
 
 
 class MPCPlan(NamedTuple):

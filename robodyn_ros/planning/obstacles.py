@@ -165,11 +165,8 @@ def capsules(robot: Robot, radius: float | None = None) -> tuple[Capsule, ...]:
     elements = {str(link.get("name")): link for link in read_document(robot.urdf).root.findall("link")}
     found: list[Capsule] = []
     for body, places in zip(robot.bodies, ends, strict=True):
-        shapes = [
-            _enclosing(link, tag)
-            for link in body.links
-            for tag in elements[link].findall("collision") or elements[link].findall("visual")
-        ]
+        own = [(link, elements[link].findall("collision") or elements[link].findall("visual")) for link in body.links]
+        shapes = [_enclosing(link, tag) for link, tags in own for tag in tags]
         found += [shape for shape in shapes if shape is not None]
         if None in shapes or not shapes:
             found += [Capsule(body.name, np.zeros(3), end, radius) for end in places]
@@ -231,12 +228,12 @@ class Clearance:
             link, ends = robot.link(capsule.link), (capsule.start, capsule.end)
             start, end = (placed(tree, link, q, ca.SX(ca.DM(at))).position for at in ends)
             for obstacle in obstacles:
-                found = self._sphere(start, end, capsule, obstacle) if isinstance(obstacle, Sphere) else []
-                if not isinstance(obstacle, Sphere):
+                if isinstance(obstacle, Sphere):
+                    found = [self._sphere(start, end, capsule, obstacle)]
+                else:
                     points, radius = _cover(capsule)
-                    local = [ca.DM(obstacle.rotation).T @ (start + s * (end - start) - ca.DM(obstacle.center))
-                             for s in points]  # fmt: skip
-                    found = [self._box(point, obstacle.size / 2.0) - radius for point in local]
+                    centers = (start + s * (end - start) for s in points)
+                    found = [self._box(center, obstacle) - radius for center in centers]
                 rows += found
                 self.pairs += [ClearancePair(capsule.link, obstacle.name)] * len(found)
         self.distances = ca.Function("clearance", [q], [ca.vertcat(*rows)])
@@ -247,18 +244,17 @@ class Clearance:
         row, column = np.unravel_index(int(np.argmin(distances)), distances.shape)
         return float(distances[row, column]), self.pairs[int(row)], int(column)
 
-    def _sphere(self, start: ca.SX, end: ca.SX, capsule: Capsule, obstacle: Sphere) -> list[ca.SX]:
+    def _sphere(self, start: ca.SX, end: ca.SX, capsule: Capsule, obstacle: Sphere) -> ca.SX:
         center = ca.DM(obstacle.center)
         along, to = end - start, center - start
         square = float(np.sum((capsule.end - capsule.start) ** 2))
         ratio = ca.fmin(1.0, ca.fmax(0.0, ca.dot(to, along) / square)) if square > 0.0 else 0.0
-        return [self._norm(to - ratio * along) - (capsule.radius + obstacle.radius)]
+        return self._norm(to - ratio * along) - (capsule.radius + obstacle.radius)
 
-    def _box(self, point: ca.SX, half: np.ndarray) -> ca.SX:
-        """Signed distance of a point from a box about the origin."""
-        beyond = ca.fabs(point) - ca.DM(half)
-        outside = self._norm(ca.fmax(beyond, 0.0))
-        return outside + ca.fmin(ca.mmax(beyond), 0.0)
+    def _box(self, point: ca.SX, obstacle: Box) -> ca.SX:
+        """Signed distance of a point from a box."""
+        beyond = ca.fabs(ca.DM(obstacle.rotation).T @ (point - ca.DM(obstacle.center))) - ca.DM(obstacle.size / 2.0)
+        return self._norm(ca.fmax(beyond, 0.0)) + ca.fmin(ca.mmax(beyond), 0.0)
 
     def _norm(self, vector: ca.SX) -> ca.SX:
         """Length, smooth at 0, and not above the true one."""

@@ -125,17 +125,14 @@ class MotionLimits:
         """
         if not 0.0 < limit_ratio <= 1.0:
             raise InputError("limit_ratio", f"must be above 0 and at most 1, not {limit_ratio!r}", limit_ratio)
-        return cls(
-            robot.lower,
-            robot.upper,
-            limit_ratio * _limit("velocity", robot.velocity_limit if velocity is None else velocity, robot),
-            _limit("acceleration", robot.symmetric_acceleration_limit if acceleration is None else acceleration, robot),
-            limit_ratio * _limit("effort", robot.effort_limit if effort is None else effort, robot),
-            _limit("jerk", robot.jerk_limit if jerk is None else jerk, robot),
-        )
+        speed = limit_ratio * _limit("velocity", velocity, robot.velocity_limit, robot)
+        change = _limit("acceleration", acceleration, robot.symmetric_acceleration_limit, robot)
+        force = limit_ratio * _limit("effort", effort, robot.effort_limit, robot)
+        return cls(robot.lower, robot.upper, speed, change, force, _limit("jerk", jerk, robot.jerk_limit, robot))
 
 
-def _limit(name: str, value: ArrayLike, robot: Robot) -> Array:
+def _limit(name: str, own: ArrayLike | None, usual: Array, robot: Robot) -> Array:
+    value = usual if own is None else own
     given = np.asarray(value, dtype=np.float64)
     if given.shape not in ((), (robot.n,)) or not (given > 0.0).all():
         raise InputError(f"{name} limit", f"must be above 0, one number or {robot.n}, not {value!r}", value)
@@ -221,8 +218,7 @@ class ToolGoal:
     def _rows(self, model: SmoothModel) -> tuple[ca.SX, ca.SX, list[int], Array, ca.SX]:
         """q, all rows of the residual, those that count, the task's directions, and the turn from the goal."""
         robot = model.dynamics.robot
-        target = ToolTarget(Kinematics(robot), self.link, task=self.task)
-        task, wanted = target.task, se3.as_pose(self.pose)
+        task, wanted = ToolTarget(Kinematics(robot), self.link, task=self.task).task, se3.as_pose(self.pose)
         q = ca.SX.sym("q", model.n)
         where = placed(model.tree, robot.link(self.link), q)
         axes, rotation = task.directions(wanted[:3, :3]), ca.DM(wanted[:3, :3])

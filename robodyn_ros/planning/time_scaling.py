@@ -240,7 +240,6 @@ def smooth_profile(problem: Problem, path: Any, profile: SpeedProfile, grid: int
     rows = ca.vertcat(*map(ca.vec, defects), *map(ca.vec, used))
     count = sum(part.numel() for part in defects)
     most = np.concatenate((np.zeros(count), np.ones(int(rows.numel()) - count)))
-    least = np.concatenate((np.zeros(count), -np.ones(int(rows.numel()) - count)))
     low, high = (np.full(3 * (total + 1) + len(counts), side) for side in (-np.inf, np.inf))
     places = np.concatenate(([0], np.cumsum(counts)))
     starts = knots[np.append(leg, leg[-1])], knots[np.append(leg, leg[-1]) + 1]
@@ -254,7 +253,7 @@ def smooth_profile(problem: Problem, path: Any, profile: SpeedProfile, grid: int
     nlp = {"x": ca.veccat(s, v, a, durations), "f": ca.sum2(durations), "g": rows}
     options = {"print_time": False, "ipopt": {"print_level": 0, "sb": "yes", "tol": 1e-7, "max_iter": ITERATIONS}}
     solver = ca.nlpsol("timing", "ipopt", nlp, options)
-    found = solver(x0=np.clip(x0, low, high), lbx=low, ubx=high, lbg=least, ubg=most)
+    found = solver(x0=np.clip(x0, low, high), lbx=low, ubx=high, lbg=-most, ubg=most)
     if not solver.stats()["success"]:
         return None
     x: Array = np.array(found["x"]).ravel()
@@ -274,24 +273,15 @@ def _derivatives(problem: Problem, scale: float, ratio: float) -> ca.Function:
     s, v, a, j = (ca.SX.sym(name) for name in "svaj")
     curve = ca.SX.sym("curve", 4 * n + 1)
     p, (c3, c2, c1, c0) = s - curve[-1], ca.vertsplit(curve[:-1], n)
-    q, first, second, third = (
-        ((c3 * p + c2) * p + c1) * p + c0,
-        (3 * c3 * p + 2 * c2) * p + c1,
-        6 * c3 * p + 2 * c2,
-        6 * c3,
-    )
-    rates = [
-        first * v / scale,
-        (first * a + second * v**2) / scale**2,
-        (first * j + 3 * second * v * a + third * v**3) / scale**3,
-    ]
-    efforts = problem.model.inverse(q, rates[0], rates[1])
-    limited = []
-    for part, limit in zip(
-        (*rates, efforts), (limits.velocity, limits.acceleration, limits.jerk, limits.effort), strict=True
-    ):
-        known = [int(row) for row in np.flatnonzero(np.isfinite(limit))]
-        limited += [part[row] / (ratio * limit[row]) for row in known]
+    q = ((c3 * p + c2) * p + c1) * p + c0
+    first = (3 * c3 * p + 2 * c2) * p + c1
+    second = 6 * c3 * p + 2 * c2
+    qd = first * v / scale
+    qdd = (first * a + second * v**2) / scale**2
+    jerk = (first * j + 3 * second * v * a + 6 * c3 * v**3) / scale**3
+    efforts = problem.model.inverse(q, qd, qdd)
+    pairs = (qd, limits.velocity), (qdd, limits.acceleration), (jerk, limits.jerk), (efforts, limits.effort)
+    limited = [part[k] / (ratio * limit[k]) for part, limit in pairs for k in range(n) if np.isfinite(limit[k])]
     return ca.Function("limited", [s, v, a, j, curve], [ca.vertcat(*limited)])
 
 
@@ -408,9 +398,7 @@ def _no_profile(problem: Problem, path: Any) -> tuple[str, Violation]:
     name, allowed = problem.joints[int(joint)], float(problem.bounds.effort[joint])
     needed = float(held[place, joint])
     violation = Violation(f"effort limit of {name!r}", needed - allowed, "[N·m] or [N]")
-    if needed > allowed:
-        return (
-            f"at {positions[place]:.0%} of the path the arm cannot be held at rest: joint {name!r} needs {needed:.4g}",
-            violation,
-        )
-    return "along this path no speed keeps to the limits", violation
+    if needed <= allowed:
+        return "along this path no speed keeps to the limits", violation
+    where = f"at {positions[place]:.0%} of the path"
+    return f"{where} the arm cannot be held at rest: joint {name!r} needs {needed:.4g}", violation

@@ -173,20 +173,11 @@ class ILQR:
         m.u[:] = np.clip(_as_rows(guess, m.u.shape, "guess"), m.lower, m.upper)
         is_finite = ddp.begin(start)
         termination = ddp.search(start, deadline=begun + time_limit) if is_finite else ""
-        return ILQRSolution(
-            self._dynamics.robot.joint_names,
-            times,
-            m.x.copy() if is_finite else np.full_like(m.x, np.nan),
-            m.u.copy(),
-            m.k.copy(),
-            m.K.copy(),
-            ddp.cost,
-            termination in {"gradient", "cost"},
-            REASONS[termination].format(iterations=self._settings.iterations),
-            ddp.iterations,
-            np.array(ddp.history),
-            perf_counter() - begun,
-        )
+        states = m.x.copy() if is_finite else np.full_like(m.x, np.nan)
+        motion = times, states, m.u.copy(), m.k.copy(), m.K.copy()
+        reason = REASONS[termination].format(iterations=self._settings.iterations)
+        result = ddp.cost, termination in {"gradient", "cost"}, reason, ddp.iterations, np.array(ddp.history)
+        return ILQRSolution(self._dynamics.robot.joint_names, *motion, *result, perf_counter() - begun)
 
 
 def batched(
@@ -327,11 +318,10 @@ class DDP:
             if expected > 0.0 and self.cost - tried >= settings.least_reduction * expected:
                 break
         else:
-            negligible = -(linear + square) <= settings.cost_tolerance * abs(self.cost)
-            if negligible:
-                self._increase_regularisation()
+            may_go_on = self._increase_regularisation()
+            if -(linear + square) <= settings.cost_tolerance * abs(self.cost):
                 return "cost"
-            return "" if self._increase_regularisation() else "stuck"
+            return "" if may_go_on else "stuck"
         gained, self.cost = self.cost - tried, tried
         self.history.append(tried)
         m.accept()

@@ -123,10 +123,8 @@ def start_passes(dynamics: CompiledDynamics, motion: Program) -> None:
 def _libraries(dynamics: CompiledDynamics, motion: Program) -> tuple[Wanted, Wanted]:
     """The libraries of the passes and of the linearisation."""
     n = f"#define N {dynamics.robot.n}\n"
-    return (
-        _library("ddp_passes", dynamics.program("forward"), scalar_source, n + PASSES),
-        _library("ddp_linearisation", motion, batch_source, n + LINEARISATION),
-    )
+    passes = _library("ddp_passes", dynamics.program("forward"), scalar_source, n + PASSES)
+    return passes, _library("ddp_linearisation", motion, batch_source, n + LINEARISATION)
 
 
 class Passes:
@@ -237,12 +235,9 @@ class DDPPrograms:
     def _of_cost(
         self, name: str, inputs: Inputs, derivatives: Shapes, expressions: Callable[..., list[ca.SX]]
     ) -> tuple[Program, Program]:
-        return (
-            self._program(name, self._key, inputs, ((),), lambda *given: expressions(*given)[:1]),
-            self._program(
-                f"{name}_derivatives", self._key, inputs, derivatives, lambda *given: expressions(*given)[1:]
-            ),
-        )
+        more, key = f"{name}_derivatives", self._key
+        value = self._program(name, key, inputs, ((),), lambda *given: expressions(*given)[:1])
+        return value, self._program(more, key, inputs, derivatives, lambda *given: expressions(*given)[1:])
 
     def _program(
         self, name: str, key: str, inputs: Inputs, outputs: Shapes, expressions: Callable[..., list[ca.SX]]
