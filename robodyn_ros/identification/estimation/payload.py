@@ -124,12 +124,17 @@ def estimate_payload(
 
     inertial = to_inertial(fit.x)
     slope = np.column_stack([-inertial.com, np.eye(3)]) / inertial.mass  # of the centre of mass, by m and m c
-    errors = float(np.sqrt(fit.covariance[0, 0])), np.sqrt(np.diag(slope @ fit.covariance[:4, :4] @ slope.T))
     # Physical possibility also bounds parameters that the data do not determine; that is not a measurement.
     shown = tuple(((fit.gain >= IDENTIFIED_GAIN) & np.isfinite(found.errors)).tolist())
-    left = root_mean_square(rest - columns @ fit.x, used), root_mean_square(rest, used)
-    payload = Payload(link, inertial.mass, inertial.com, inertial.inertia)
-    return PayloadEstimate(payload, *errors, shown, "" if all(shown) else NOT_EXCITED, *left)
+    return PayloadEstimate(
+        payload=Payload(link, inertial.mass, inertial.com, inertial.inertia),
+        mass_error=float(np.sqrt(fit.covariance[0, 0])),
+        com_error=np.sqrt(np.diag(slope @ fit.covariance[:4, :4] @ slope.T)),
+        identified=shown,
+        reason="" if all(shown) else NOT_EXCITED,
+        rms=root_mean_square(rest - columns @ fit.x, used),
+        rms_without=root_mean_square(rest, used),
+    )
 
 
 def _prior_ball(radius: float) -> Array:
