@@ -82,90 +82,69 @@ def test_the_arms_of_the_package_are_in_order(capsys, name, tmp_path, monkeypatc
     assert max(map(len, out.splitlines())) <= 80
 
 
-GREATEST = repr(sys.float_info.max)
+MOST, LEAST = f'"{sys.float_info.max!r}"', f'"-{sys.float_info.max!r}"'
+NO_MASS, WRIST_PLACE = ('<mass value="6"/>', '<mass value="0"/>'), '<origin xyz="0 0 0.5"/>\n    <axis'
+IN_MM = (
+    ('<box size="0.05 0.04 0.5"/>', '<box size="50 40 500"/>'),
+    ('radius="0.035" length="0.07"', 'radius="35" length="70"'),
+)
 
 MISTAKES = {
-    "mass in g": ([('<mass value="1"/>', '<mass value="1000"/>')], "warning", "link 'arm'", "is the mass in g"),
-    "shapes in mm": (
-        [
-            ('<box size="0.05 0.04 0.5"/>', '<box size="50 40 500"/>'),
-            ('radius="0.035" length="0.07"', 'radius="35" length="70"'),
-        ],
-        "warning",
-        "link 'arm'",
-        "are the shapes in mm",
-    ),
-    "com in mm": ([edited(ARM_COM, "0.25", "250")], "warning", "link 'arm'", "is it in mm"),
-    "com outside": ([edited(ARM_COM, "0.25", "-0.25")], "warning", "link 'arm'", "mm outside the link"),
-    "com left out": ([(ARM_COM, "<inertial>")], "warning", "link 'arm'", "no <origin>"),
-    "kg mm²": ([edited(ARM, "0.0208", "20800.8", "0.0003", "300")], "warning", "link 'arm'", "kg·mm²"),
-    "g mm²": ([edited(ARM, "0.0208", "20800000.8", "0.0003", "300000")], "warning", "link 'arm'", "g·mm²"),
-    "too small": ([edited(ARM, "0.0208", "0.0000208", "0.0003", "0.0000003")], "warning", "link 'arm'", "too small"),
-    "about the joint": ([edited(ARM, "0.020833333333333332", "0.083333")], "warning", "link 'arm'", "about the joint"),
-    "triangle": ([edited(HAND, "0.0090", "0.2")], "error", "link 'hand'", "triangle inequality"),
-    "placeholder": ([(ARM, HAND)], "warning", "link 'arm'", "looks like a placeholder; it is that of arm, hand"),
-    "unit inertia": (
-        [(HAND, '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>')],
-        "warning",
-        "link 'hand'",
-        "placeholder",
-    ),
-    "no number": ([('<mass value="6"/>', '<mass value="six"/>')], "error", "link 'hand'", "'six' is not a finite"),
-    "no effort": ([edited(SHOULDER, ' effort="96"', "")], "warning", "joint 'shoulder'", "no effort limit"),
-    "effort 0": ([edited(SHOULDER, "96", "0")], "warning", "joint 'shoulder'", "means none"),
-    "effort below 0": ([edited(SHOULDER, "96", "-2")], "error", "joint 'shoulder'", "is negative"),
-    "effort -1": ([edited(SHOULDER, "96", "-1")], "warning", "joint 'shoulder'", "is -1, which means none"),
-    "velocity 0": ([edited(SHOULDER, '"12"', '"0"')], "warning", "joint 'shoulder'", "means none"),
-    "no velocity": ([edited(SHOULDER, 'velocity="12"', "")], "warning", "joint 'shoulder'", "velocity limit"),
-    "degrees": ([edited(SHOULDER, '"-2"', '"-114"', '"2"', '"114"')], "warning", "joint 'shoulder'", "degrees"),
-    "degrees a second": ([edited(SHOULDER, "12", "687")], "warning", "joint 'shoulder'", "degrees per second"),
-    "prismatic in mm": ([edited(LIFT, "2.1", "2100")], "warning", "joint 'elevator'", "in mm"),
-    "no range": ([edited(LIFT, "2.1", "0")], "warning", "joint 'elevator'", "means none"),
-    "no limit": ([(SHOULDER, "")], "warning", "joint 'shoulder'", "no position limits"),
-    "no limit but the greatest number": (
-        [edited(SHOULDER, '"-2"', f'"-{GREATEST}"', '"2"', f'"{GREATEST}"')],
-        "warning",
-        "joint 'shoulder'",
+    "mass in g": ("arm", "is the mass in g", ('<mass value="1"/>', '<mass value="1000"/>')),
+    "shapes in mm": ("arm", "are the shapes in mm", *IN_MM),
+    "com in mm": ("arm", "is it in mm", edited(ARM_COM, "0.25", "250")),
+    "com outside": ("arm", "mm outside the link", edited(ARM_COM, "0.25", "-0.25")),
+    "com left out": ("arm", "no <origin>", (ARM_COM, "<inertial>")),
+    "kg mm²": ("arm", "kg·mm²", edited(ARM, "0.0208", "20800.8", "0.0003", "300")),
+    "g mm²": ("arm", "g·mm²", edited(ARM, "0.0208", "20800000.8", "0.0003", "300000")),
+    "too small": ("arm", "too small", edited(ARM, "0.0208", "0.0000208", "0.0003", "0.0000003")),
+    "about the joint": ("arm", "about the joint", edited(ARM, "0.020833333333333332", "0.083333")),
+    "triangle": ("hand", "error: triangle inequality", edited(HAND, "0.0090", "0.2")),
+    "placeholder": ("arm", "looks like a placeholder; it is that of arm, hand", (ARM, HAND)),
+    "unit inertia": ("hand", "placeholder", edited(HAND, "0.0588245", "1", "0.0090", "1")),
+    "no number": ("hand", "error: 'six' is not a finite", ('<mass value="6"/>', '<mass value="six"/>')),
+    "no effort": ("shoulder", "no effort limit", edited(SHOULDER, ' effort="96"', "")),
+    "effort 0": ("shoulder", "means none", edited(SHOULDER, "96", "0")),
+    "effort below 0": ("shoulder", "error: is negative", edited(SHOULDER, "96", "-2")),
+    "effort -1": ("shoulder", "is -1, which means none", edited(SHOULDER, "96", "-1")),
+    "velocity 0": ("shoulder", "means none", edited(SHOULDER, '"12"', '"0"')),
+    "no velocity": ("shoulder", "velocity limit", edited(SHOULDER, 'velocity="12"', "")),
+    "degrees": ("shoulder", "degrees", edited(SHOULDER, '"-2"', '"-114"', '"2"', '"114"')),
+    "degrees a second": ("shoulder", "degrees per second", edited(SHOULDER, "12", "687")),
+    "prismatic in mm": ("elevator", "in mm", edited(LIFT, "2.1", "2100")),
+    "no range": ("elevator", "means none", edited(LIFT, "2.1", "0")),
+    "no limit": ("shoulder", "no position limits", (SHOULDER, "")),
+    "limits at the greatest number": (
+        "shoulder",
         "no position limits",
+        edited(SHOULDER, '"-2"', LEAST, '"2"', MOST),
     ),
-    "no speed but the greatest number": (
-        [edited(SHOULDER, "12", GREATEST)],
-        "warning",
-        "joint 'shoulder'",
-        "has no velocity limit",
-    ),
-    "distance in mm": (
-        [('<origin xyz="0 0 0.5"/>\n    <axis', '<origin xyz="0 0 500"/>\n    <axis')],
-        "warning",
-        "joint 'wrist'",
-        "in mm",
-    ),
-    "axis": ([('<axis xyz="0 1 0"/>', '<axis xyz="0 2 0"/>')], "note", "joint 'shoulder'", "length 2"),
-    "too weak": ([edited(LIFT, "600", "150")], "error", "joint 'elevator'", "takes 196.2 N of 150 N"),
-    "hardly strong enough": ([edited(SHOULDER, "96", "45")], "warning", "joint 'shoulder'", "of its effort limit"),
-    "massless, drawn": ([('<mass value="6"/>', '<mass value="0"/>')], "warning", "link 'hand'", "has no mass"),
-    "massless": ([('<mass value="6"/>', '<mass value="0"/>'), (HAND, "")], "warning", "link 'hand'", "has no mass"),
-    "unknown link": (
-        [('<child link="hand"/>', '<child link="hnd"/>')],
-        "error",
-        "joint 'wrist'",
-        "'hnd' does not exist",
-    ),
-    "unknown type": ([('type="prismatic"', 'type="linear"')], "error", "joint 'elevator'", "must be one of"),
+    "no speed but the greatest number": ("shoulder", "has no velocity limit", edited(SHOULDER, '"12"', MOST)),
+    "distance in mm": ("wrist", "in mm", edited(WRIST_PLACE, "0.5", "500")),
+    "axis": ("shoulder", "note: length 2", ('<axis xyz="0 1 0"/>', '<axis xyz="0 2 0"/>')),
+    "too weak": ("elevator", "error: takes 196.2 N of 150 N", edited(LIFT, "600", "150")),
+    "hardly strong enough": ("shoulder", "of its effort limit", edited(SHOULDER, "96", "45")),
+    "massless, drawn": ("hand", "has no mass", NO_MASS),
+    "massless": ("hand", "has no mass", NO_MASS, (HAND, "")),
+    "unknown link": ("wrist", "error: 'hnd' does not exist", ('<child link="hand"/>', '<child link="hnd"/>')),
+    "unknown type": ("elevator", "error: must be one of", ('type="prismatic"', 'type="linear"')),
 }
+"""Mistake → the link or the joint that it is said of; severity, a warning without one, and words; and the changes."""
 
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_mistake_is_found(report, name):
-    changes, severity, element, text = MISTAKES[name]
+    part, said, *changes = MISTAKES[name]
+    severity, text = said.split(": ") if ": " in said else ("warning", said)
     code, found = report(changed(*changes))
+    element = f"{'link' if part in ('arm', 'hand') else 'joint'} '{part}'"
     remarks = [f for f in found["findings"] if f["element"] == element and text in f["text"]]
     assert [f["severity"] for f in remarks] == [severity], found["findings"]
     assert code == (0 if severity == "note" else 1)
     line = remarks[0]["line"]
     if line is not None:
-        said = changed(*changes).splitlines()[line - 1]
-        assert element.split("'")[1] in said or "six" in said
+        words = changed(*changes).splitlines()[line - 1]
+        assert part in words or "six" in words
 
 
 MESH = '<mesh filename="arm.stl"/>'
@@ -187,7 +166,7 @@ BOUNDS = {
     "reaches only, by its joints": (0.80, 0.82, edited(ARM, "0.020833333333333332", "{}"), *BY_JOINTS),
     "is it in g·m²": (63, 61, edited(ARM, "0.020833333333333332", "{}")),
     "too small": (2.2e-4, 2.1e-4, edited(ARM, "0.020833333333333332", "{}"), LIGHT),
-    "is that in mm?": (9.9, 10.1, ('<origin xyz="0 0 0.5"/>\n    <axis', '<origin xyz="0 0 {}"/>\n    <axis')),
+    "is that in mm?": (9.9, 10.1, edited(WRIST_PLACE, "0.5", "{}")),
     "are they in mm?": (9.9, 10.1, edited(LIFT, "2.1", "{}")),
     "are they in degrees?": (12.5, 12.6, edited(SHOULDER, '"2"', '"{}"')),
     "in degrees per second": (99, 101, edited(SHOULDER, "12", "{}")),
@@ -220,11 +199,10 @@ def test_links_in_a_circle_are_found(check):
 
 
 def test_a_link_without_mass_may_carry_one(report):
-    changes, *_ = MISTAKES["massless"]
     welded = '<joint name="weld" type="fixed"><parent link="hand"/><child link="tip"/></joint>'
     weight = f'<link name="tip"><inertial><mass value="6"/>{HAND}</inertial></link>'
     no_center = '<origin xyz="0 0 0.14"/>', ""
-    _, found = report(changed(*changes, no_center, ("</robot>", f"{welded}{weight}</robot>")))
+    _, found = report(changed(NO_MASS, (HAND, ""), no_center, ("</robot>", f"{welded}{weight}</robot>")))
     said = [each["text"] for each in found["findings"] if each["element"] == "link 'hand'"]
     assert said == ["has an <inertial> with mass 0"]
 
