@@ -319,9 +319,7 @@ def test_a_mimic_joint_that_leaves_its_limits_is_found(report, multiplier, offse
     text = changed((WRIST, WRIST + mimic))
     code, found = report(text)
     remarks = [one for one in found["findings"] if "leaves its limits" in one["text"]]
-    assert [one["text"].endswith(f"it is at {q:g}") for one, q in zip(remarks, where, strict=True)] == [True] * len(
-        where
-    )
+    assert all(one["text"].endswith(f"it is at {q:g}") for one, q in zip(remarks, where, strict=True))
     assert {(one["severity"], one["element"]) for one in remarks} <= {("warning", "joint 'wrist'")}
     assert all("wrist" in text.splitlines()[one["line"] - 1] for one in remarks)
     assert code == bool(where)

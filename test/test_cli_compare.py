@@ -159,9 +159,7 @@ def test_the_picture_shows_the_effort_limits_in_force():
     robot = rd.load_robot(ROOT / "urdf/rr.urdf")
     found = comparison.compare(robot, ["pd"], parameters={f"effort_limits.{robot.joint_names[0]}": 24.0})
     efforts = found.plot()[0, 2]
-    assert {24.0, -24.0} <= {
-        level for line in efforts.lines for level in line.get_ydata() if len(line.get_ydata()) == 2
-    }
+    assert {24.0, -24.0} <= {y for line in efforts.lines for y in line.get_ydata() if len(line.get_ydata()) == 2}
 
 
 def test_figures_of_a_run():

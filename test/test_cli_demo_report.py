@@ -214,9 +214,7 @@ def test_a_run_that_is_broken_in_lockstep_too_gives_no_verdict(monkeypatch, tmp_
 
 
 def test_every_law_has_a_colour_of_its_own_everywhere():
-    built_in = {
-        name for name in available("controllers") if load("controllers", name).__module__.startswith("robodyn_")
-    }
+    built_in = {law for law in available("controllers") if load("controllers", law).__module__.startswith("robodyn_")}
     assert built_in == set(LAW_COLOURS)
     colours = [*LAW_COLOURS.values(), *FURTHER_COLOURS]
     assert len(set(colours)) == len(colours)

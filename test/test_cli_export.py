@@ -12,12 +12,10 @@ import pytest
 PRR = str(Path(__file__).parents[1] / "urdf" / "prr.urdf")
 
 
-@pytest.mark.parametrize(
-    ("language", "files"), [("c", ["prr.c", "prr.h"]), ("python", ["prr.py"]), ("latex", ["prr.tex"])]
-)
-def test_files_are_named_after_the_arm(language, files, tmp_path, monkeypatch, command):
+@pytest.mark.parametrize(("kind", "files"), [("c", ["prr.c", "prr.h"]), ("python", ["prr.py"]), ("latex", ["prr.tex"])])
+def test_files_are_named_after_the_arm(kind, files, tmp_path, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
-    code, out, err = command("export", PRR, "--language", language, "--of", "inverse,gravity")
+    code, out, err = command("export", PRR, "--language", kind, "--of", "inverse,gravity")
     assert (code, err) == (0, "")
     assert sorted(out.split()) == files == sorted(path.name for path in tmp_path.iterdir())
 

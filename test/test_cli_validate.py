@@ -107,6 +107,4 @@ def test_options_are_settings_of_the_comparison():
     validate.add_arguments(parser)
     given = vars(parser.parse_args([RR]))
     defaults = mujoco.ValidationSettings()
-    assert {name: given[name] for name in validate.OPTIONS} == {
-        name: getattr(defaults, name) for name in validate.OPTIONS
-    }
+    assert {key: given[key] for key in validate.OPTIONS} == {key: getattr(defaults, key) for key in validate.OPTIONS}

@@ -213,9 +213,7 @@ def test_a_list_of_names_is_asked_for(given, wanted):
         make_loop_settings(values, rd.create_dynamics("rnea", PRR))
 
 
-@pytest.mark.parametrize(
-    "file", sorted((Path(__file__).parents[1] / "config" / "drives").iterdir()), ids=lambda f: f.stem
-)
+@pytest.mark.parametrize("file", sorted((Path(__file__).parents[1] / "config/drives").iterdir()), ids=lambda f: f.stem)
 def test_each_preset_is_read_and_has_its_row_and_its_caution(file):
     page = (Path(__file__).parents[1] / "docs" / "how-to" / "drives.md").read_text(encoding="utf-8")
     assert f"`{file.name}` |" in page
