@@ -185,7 +185,7 @@ def _of_margins(summary: Summary) -> Iterator[page.Block]:
 
 def _of_worst(study: Study, summary: Summary) -> Iterator[page.Block]:
     yield page.HeadingBlock("Worst cases")
-    yield page.TextBlock("This command runs one of them again and draws it:")
+    yield page.TextBlock("In the folder of the study, this command runs one of them again and draws it:")
     yield page.CodeBlock(f"robodyn sweep {study.name}.yaml --case NUMBER --plot case.png")
     columns: dict[str, list[str]] = {"Case": [str(number) for number, _, _ in summary.worst]}
     if len(summary.margins):
