@@ -12,6 +12,7 @@ import pytest
 
 from robodyn_ros.cli import processes
 from robodyn_ros.cli.processes import isolated, node_command
+from robodyn_ros.cli.verb import GivenParameters
 from robodyn_ros.errors import ConfigurationError
 
 PROGRAM = """
@@ -61,3 +62,18 @@ def test_parameters_override_a_file_with_sections_for_any_node_and_for_one(tmp_p
     arguments = command[command.index("--ros-args") :]
     found = subprocess.run([sys.executable, "-c", GIVEN, *arguments], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == str({"seed": 1, "controller": "pd", "step": 1e-5})
+
+
+@pytest.mark.parametrize(("lockstep", "topic"), [(True, "joint_commands"), (False, "commands")])
+def test_in_lockstep_the_simulator_takes_the_commands_that_have_stamps(lockstep, topic):
+    """Also where the user asks for it by -p simulator:lockstep:=true."""
+    started = {}
+
+    class Group:
+        def start(self, name, parameters, files, remaps=None):
+            started[name] = parameters, remaps
+
+    given = GivenParameters(values={"simulator": {"lockstep": lockstep}})
+    processes.start_arm(Group(), {"robot": "prr", "lockstep": not lockstep}, "pd", given)
+    assert started["simulator"] == ({"robot": "prr", "lockstep": lockstep}, {topic: f"controller/{topic}"})
+    assert started["controller"][0]["controller"] == "pd"
