@@ -53,6 +53,17 @@ def test_a_joint_that_accelerates_although_it_is_braked_gets_no_more_effort(side
     assert (arm.loop.fault.kind, arm.loop.fault.latched) == ("publisher", True)
 
 
+def test_a_joint_that_becomes_slower_is_not_let_go_of_however_fast_it_was_thrown():
+    arm = Arm(reactions=FaultReactions(publisher=("hold", 60.0)))
+    arm.loop.set_publisher_conflict("two of them")
+    for speed in (0.5, 2.9, 2.8, 2.7, 2.6, 2.5):
+        np.testing.assert_allclose(arm.state(qd=speed * ONE[1]).effort, carried(Q, speed * ONE[1]), rtol=1e-9)
+    for speed in (2.5, 2.6):
+        command = arm.state(qd=speed * ONE[1])
+    assert command is None or command.effort[1] == 0.0
+    assert said(arm)[:2] == ("GROWS_FASTER", 1)
+
+
 @pytest.mark.parametrize("kind", ["publisher", "states"])
 def test_what_a_joint_gains_while_no_state_comes_is_not_held_against_its_drive(kind):
     """Whether another fault follows, or the one of missing states, which recurred and is latched."""

@@ -51,6 +51,7 @@ CASES = [
     (3, 193, True, "stuck, no velocity: all", "prr", 0.7),  # 4.3: after 0.2 s encoders were trusted that had stopped
     (3, 213, True, "stuck, no velocity: one", "ur10_robot", 2.0),  # 13.8: likewise
     (2, 476, True, "effort: sign of one", "z1", 1.7),  # 4.6: a joint that had been let go of was driven again
+    (1, 363, True, "one state in 20", "kinova", 0.9),  # 3.2: let go of while it became slower
     (3, 525, True, "effort is stuck", "z1", 1.2),  # 1.8: a drive that was found to disobey had 12 ms more
 ]
 

@@ -183,8 +183,8 @@ static void find_added(const Settings* s, const State* m, double* added) {
 /* --- whether the drives obey a reaction */
 
 static void begin_drive_check(State* m, double t, const double* qd) {
-  EACH { m->obeyed_speed[i] = fabs(qd[i]); m->disobeys[i] = 0; }
-  m->accelerates_since = t;
+  EACH { m->obeyed_speed[i] = m->earlier_speed[i] = fabs(qd[i]); m->disobeys[i] = m->slower[i] = 0; }
+  m->accelerates_since = m->earlier_t = t;
   m->released = 0;
 }
 
@@ -210,6 +210,13 @@ static double release_speed(const Settings* s, const State* m, int i) {
   return greater(SPEED_GROWTH * m->obeyed_speed[i], FAST * s->velocity_limit[i]);
 }
 
+/* Finds the joints that have become slower, in DISOBEY_TIME or from one state to the next. */
+static void compare_speeds(State* m, double t, const double* qd) {
+  if (0 <= t - m->earlier_t && t - m->earlier_t < DISOBEY_TIME * ALMOST) return; /* time may go back */
+  m->earlier_t = t;
+  EACH { m->slower[i] = fabs(qd[i]) < m->earlier_speed[i]; m->earlier_speed[i] = fabs(qd[i]); }
+}
+
 /* Nonzero if the drives obey the reaction. A joint disobeys if it accelerates for longer than efforts take to change,
    and its drive does not respond; what it gains while its drive responds does not count. Then the effort does not take
    energy out, and the joint gets no more effort. */
@@ -217,12 +224,13 @@ static int obeys(const Settings* s, State* m, double t, const double* q, const d
   int fastest = -1;
   double gained[N];
   if (m->released) return 0;
+  compare_speeds(m, t, qd);
   s->forward(q, qd, m->applied, s->model, gained);
   EACH {
     const double speed = fabs(qd[i]);
     const int responds = drive_responds(m, i, qd[i], gained);
     if (responds) m->obeyed_speed[i] = greater(m->obeyed_speed[i], speed);
-    m->disobeys[i] = !responds && speed > release_speed(s, m, i);
+    m->disobeys[i] = !responds && (!m->slower[i] || is_found(&m->consistency, i)) && speed > release_speed(s, m, i);
     if (m->disobeys[i] && (fastest < 0 || speed > fabs(qd[fastest]))) fastest = i;
   }
   if (fastest < 0) { m->accelerates_since = t; return 1; }

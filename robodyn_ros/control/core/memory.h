@@ -258,6 +258,8 @@ typedef struct {
   double blind_begin, blind_t, longest_hold;
   double overspeed[N]; /* sum of what velocities exceed their limit and noise by [rad/s] or [m/s] */
   double obeyed_speed[N], accelerates_since; /* greatest speeds so far of joints that obey; since when one disobeys [s] */
+  double earlier_t, earlier_speed[N]; /* time and speeds with which speeds are compared */
+  int64_t slower[N];                  /* 1 for a joint that had become slower at the latest comparison */
   int64_t released, disobeys[N]; /* 1 once the joints that disobey got no more effort; which these are */
   int64_t is_suspect, suspect_joint, suspect_problem; /* 1 if a joint stood although it was driven */
   double suspect_q, suspect_value, suspect_bound; /* its position; measured value and bound */
