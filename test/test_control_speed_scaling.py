@@ -51,18 +51,20 @@ def check_derivatives(rows):
     assert np.abs(np.diff(qd, axis=0)).max() < 6.0 * STEP
 
 
-@pytest.mark.parametrize("part", [0.5, 0.13])
-def test_a_trajectory_at_a_part_of_its_speed_takes_as_much_longer(part):
+@pytest.mark.parametrize(("part", "late"), [(0.5, 0.0), (0.13, 0.0), (0.13, 0.3)])
+def test_a_trajectory_at_a_part_of_its_speed_takes_as_much_longer(part, late):
+    """Of one that comes late, the rest does."""
     arm = Arm(speed_scaling=part)
-    way = rest_to_rest([Q, GOAL], [0.0, DURATION])
-    goal, begin = arm.loop.follow(way), arm.t - STEP
+    way = rest_to_rest([Q, Q, GOAL], [0.0, late + 0.05, DURATION])
+    begin = arm.t - STEP
+    goal = arm.loop.follow(way, begin - late)
     rows = arm.go(1.0)
-    expected = way.sample(part * (rows[-1, 0] - begin))
+    expected = way.sample(late + part * (rows[-1, 0] - begin))
     np.testing.assert_allclose(rows[-1, 1:4], expected.q, atol=1e-12)
     np.testing.assert_allclose(rows[-1, 4:7], part * expected.qd, atol=1e-12)
     np.testing.assert_allclose(rows[-1, 7:10], part**2 * expected.qdd, atol=1e-12)
     check_derivatives(rows)
-    rest = DURATION / part - 1.0
+    rest = (DURATION - late) / part - 1.0
     arm.go(rest - 0.01)
     assert goal.outcome is None
     last = arm.go(0.02)[-1]

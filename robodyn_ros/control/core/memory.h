@@ -170,8 +170,7 @@ typedef struct {
   double end, start, hold_time, hold_q[N];
   Motion* motion;
   PathTime time;
-  CoreTrajectory* next; /* the trajectory that begins at the time next_begin; 0 if there is none */
-  double next_begin;
+  CoreTrajectory* next; /* the trajectory that begins at its start time; 0 if there is none */
   int64_t dropped; /* number of trajectories that the limits did not let begin, and why the latest did not */
   CoreRefusal refused;
   double speed, asked_speed; /* speed ratio of trajectories; the requested one, a factor on the setting */

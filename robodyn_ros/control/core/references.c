@@ -112,11 +112,11 @@ static void begin_trajectory(const Settings* s, References* y, CoreTrajectory* n
    have been slowed down, or delayed. If the limits do not allow the splice, the present source goes on. */
 static void begin_next(const Settings* s, References* y) {
   CoreTrajectory* next = y->next;
-  const double begin = y->next_begin;
+  const double begin = next->start;
   double before[WHOLE];
   y->next = 0;
   sample(y, begin, before);
-  CoreRefusal found = splice(s, next, begin - next->start, before, 1);
+  CoreRefusal found = splice(s, next, 0, before, 1);
   EACH if (!found.why && next->speed_limit[i] > s->velocity_limit[i]) found = (CoreRefusal){.why = CORE_CHANGED, .joint = i};
   if (!found.why) begin_trajectory(s, y, next, begin, before);
   else { y->dropped++; y->refused = found; end_goal(y, CORE_INTERRUPTED); }
@@ -124,7 +124,7 @@ static void begin_next(const Settings* s, References* y) {
 
 /* Starts the next source at its start time, and ends the present one at its end time. */
 CORE_SHARED void proceed(const Settings* s, References* y, double t, const double* q) {
-  if (y->next && t >= y->next_begin) begin_next(s, y);
+  if (y->next && t >= y->next->start) begin_next(s, y);
   if (!(t >= y->end)) return;
   if (y->source == TRAJECTORY || y->source == STOPPING) hold_at(y, y->motion->goal, y->end + y->hold_time);
   else hold_at(y, q, INFINITY);
@@ -332,7 +332,7 @@ CoreRefusal core_follow(Core* c, CoreTrajectory* y, const CoreTolerances* tolera
   if (found.why) return found;
   if (dries_up) hold_at(r, before, INFINITY);
   y->start = first;
-  r->next = begin > now ? y : 0; r->next_begin = begin;
+  r->next = begin > now ? y : 0;
   set_goal(r, tolerances, id);
   if (!r->next) begin_trajectory(s, r, y, begin, before);
   return found;
