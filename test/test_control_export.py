@@ -550,9 +550,10 @@ def test_an_update_neither_allocates_nor_locks(prr: Exported) -> None:
     [
         ([REFERENCE, 1, *np.zeros(12)], "reference refused: it needs names"),
         ([TRAJECTORY, 1, 0, 1, 0, np.nan, 0.3], "trajectory refused: it names no joint"),
+        ([REFERENCE, 1, 1, 1, 1, *STANDS, 0.0, np.nan, *np.zeros(4)], "joint 'joint2' gets no finite numbers"),
     ],
 )
-def test_a_reference_of_no_joint_changes_nothing(prr: Exported, message: list[float], problem: str) -> None:
+def test_a_reference_without_joints_or_numbers_is_refused(prr: Exported, message: list[float], problem: str) -> None:
     asked: dict[int, list[float]] = {60: [TRAJECTORY, 1, 3, 3, 0, np.nan, 0, 1, 2, 0.3, 0.15, 0.1, 0.1, 0.0, 0.0, 0.0]}
     expected, *_ = history_of(prr, standing(400, asked))
     efforts, said, code = history_of(prr, standing(400, asked | {200: message}))
@@ -590,6 +591,15 @@ def test_without_states_after_a_switch_the_last_gravity_stays(prr: Exported) -> 
     robot = rd.load_robot(PRR)
     dynamics = rd.create_dynamics("rnea", robot, gravity=prr.given["gravity"])
     np.testing.assert_allclose(efforts[-1], dynamics.gravity(STANDS), rtol=1e-9)
+
+
+def test_without_usable_states_the_commands_stay_until_a_reaction_is_due_and_are_zero_after_it(prr: Exported) -> None:
+    rows = np.array(standing(800)).reshape(800, -1)
+    rows[500:, 1:4] = np.nan
+    efforts, _, code = history_of(prr, rows.ravel().tolist())
+    assert code == 0
+    np.testing.assert_array_equal(efforts[500:505], efforts[495:500])
+    assert efforts[550].all() and not efforts[-1].any()
 
 
 @pytest.mark.parametrize("left", ["gravity", "zero", "damping"])
