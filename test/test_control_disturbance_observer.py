@@ -99,8 +99,9 @@ def test_what_is_taken_away_is_bounded():
     for _ in range(500):  # the drives are asked to hold the arm, and send nothing, and it stays where it is
         law.advance(PERIOD, POSE, NONE, HELD, NONE, NONE)
     np.testing.assert_allclose(law.disturbance, DYNAMICS.gravity(POSE), rtol=1e-6)
-    without = make(law=ComputedTorque).compute(POSE, NONE, HELD).total
-    taken = without - law.compute(POSE, NONE, HELD).total
+    found = law.compute(POSE, NONE, HELD)
+    np.testing.assert_allclose(found.total, sum(found[:-1]))
+    taken = make(law=ComputedTorque).compute(POSE, NONE, HELD).total - found.total
     np.testing.assert_allclose(taken, np.clip(law.disturbance, *(0.1 * PRR.effort_limit * s for s in (-1, 1))))
 
 

@@ -270,6 +270,10 @@ def test_what_keeps_the_tool_from_its_reference_does_not_press_on_the_wall(name:
     normal = law.task.chosen(np.concatenate((rotation[:, 0], np.zeros(3))))
     assert normal @ force == pytest.approx(7.0, abs=1e-9)
     assert np.abs(force - 7.0 * normal).max() > 0.5  # the other directions do correct their error
+    led = law.compute(q, 0.0 * q, still(q + away)._replace(qdd=away)).total - found.total
+    wanted = law.task.jacobian(q + away) @ away
+    gained = task.jacobian @ np.linalg.solve(law.dynamics.mass_matrix(q), led)
+    assert_allclose(gained, wanted - (normal @ wanted) * normal, atol=1e-9)
     stiffness, damping = law.tool_gains(q, task)
     assert_allclose(stiffness @ normal, 0.0, atol=1e-9)
     for gain in (stiffness, damping):

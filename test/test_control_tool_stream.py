@@ -82,7 +82,7 @@ class Streamed:
         command = self.loop.update(self.t, self.t, self.q.copy(), self.qd.copy())
         assert command is not None
         assert command.fault is None, command.problem
-        self.q, self.qd, _, self.effort = (np.array(row) for row in command.reference)
+        self.q, self.qd, self.qdd, self.effort = (np.array(row) for row in command.reference)
         self.rows.append(self.q)
         self.states.add(self.loop.tool_stream.state)
 
@@ -121,6 +121,8 @@ class Streamed:
 def test_a_twist_moves_the_tool_as_it_says_and_ends_within_the_limits(name: str) -> None:
     arm = Streamed(name, timeout=0.05, acceleration=(0.5, 2.0))
     twist = arm.direction()
+    arm.run(0.04, "twist", twist)
+    assert_allclose(arm.qdd, np.diff(arm.rows, n=2, axis=0)[-1] / DT**2, atol=1e-9)
     arm.run(1.0, "twist", twist)
     assert_allclose(arm.jacobian() @ arm.qd, twist, atol=3e-4)
     assert_allclose(np.diff(arm.rows[-9:], axis=0)[-1], DT * arm.qd, atol=1e-12)
@@ -133,11 +135,14 @@ def test_a_twist_moves_the_tool_as_it_says_and_ends_within_the_limits(name: str)
     arm.check_limits()
 
 
+@pytest.mark.parametrize("period", [0.1, DT])
 @pytest.mark.parametrize("name", ARMS)
-def test_a_pose_is_reached_without_overshoot_on_a_straight_line(name: str) -> None:
+def test_a_pose_is_reached_without_overshoot_on_a_straight_line(name: str, period: float) -> None:
+    """It jumps within the stream."""
     arm = Streamed(name, speed=(0.2, 2.0))
     begin, goal = arm.pose(), arm.pose(arm.q + 0.1)
-    arm.run(4.0, "pose", goal, 0.1)
+    for target, duration in ((begin, 0.2), (goal, 4.0)):
+        arm.run(duration, "pose", target, period)
     assert_allclose(arm.pose(), goal, atol=1e-4)
     places = np.array([arm.pose(q)[:3, 3] for q in arm.rows])
     line = goal[:3, 3] - begin[:3, 3]
@@ -219,6 +224,16 @@ def test_a_pose_that_only_other_turns_of_the_joints_reach_is_reached_by_a_detour
     assert arm.states == {"follows", "unreachable", "detour"}
     assert arm.loop.tool_stream.state == "follows"
     arm.check_limits()
+
+
+def test_joints_to_spare_that_a_limit_stops_on_their_return_do_not_move_the_tool(monkeypatch) -> None:
+    lower = iter((-2.5, -1.06, -0.26, -2.5))
+    text = re.sub('lower="-2.5"', lambda _: f'lower="{next(lower)}"', mechanism("RRRR", lengths=[0.4, 0.35, 0.3, 0.2]))
+    monkeypatch.setitem(ARMS, "four joints", (text, [0.97, -1.04, 0.41, -0.07]))
+    arm = Streamed("four joints")
+    goal = arm.pose(np.array([0.8, -1.05, -0.25, -0.45]))
+    arm.run(2.5, "pose", goal, 0.02)
+    assert_allclose(arm.pose(), goal, atol=1e-4)
 
 
 def test_a_detour_takes_the_nearest_turn_of_each_joint_that_has_one(monkeypatch) -> None:
