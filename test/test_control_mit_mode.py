@@ -40,7 +40,7 @@ class Arm:
     def drive(self, command, in_mit_mode=True):
         """A period of the drives."""
         q, qd = self.plant.q, self.plant.qd
-        sent = None if command is None else self.loop.in_mit_mode(command, self.t, self.mit)
+        sent = None if command is None else self.loop.in_mit_mode(command.effort, self.t, self.mit)
         if sent is not None:
             self.pairs.append((q, qd, command, sent))
         for _ in range(round(PERIOD / STEP)):
@@ -107,7 +107,7 @@ def test_a_dropped_state_is_answered_by_the_effort_before_it():
         arm.loop.update(arm.t, arm.t, arm.plant.q + [0.0, 0.0, 0.4], -arm.plant.qd)
     again = arm.loop.repeat(arm.t, arm.t)
     np.testing.assert_array_equal(again.effort, command.effort)
-    sent = arm.loop.in_mit_mode(again, arm.t, WIDE)
+    sent = arm.loop.in_mit_mode(again.effort, arm.t, WIDE)
     np.testing.assert_allclose(total(sent, q, qd), command.effort, rtol=1e-9)  # not by the velocity of that state
     arm.loop.stop()
     assert arm.loop.repeat(arm.t, arm.t) is None
@@ -122,7 +122,7 @@ def test_a_state_that_is_dropped_during_a_reaction_keeps_its_gains():
     before = arm.drive(command)
     with pytest.raises(JumpError):
         arm.loop.update(arm.t, arm.t, arm.plant.q + [0.0, 0.0, 0.4], arm.plant.qd)
-    sent = arm.loop.in_mit_mode(arm.loop.repeat(arm.t, arm.t), arm.t, WIDE)
+    sent = arm.loop.in_mit_mode(arm.loop.repeat(arm.t, arm.t).effort, arm.t, WIDE)
     np.testing.assert_array_equal(before.stiffness, 0.0)
     np.testing.assert_array_equal(sent.stiffness, before.stiffness)
     np.testing.assert_array_equal(sent.damping, before.damping)
@@ -134,13 +134,19 @@ def test_a_state_that_is_dropped_after_others_were_missing_changes_no_command():
     arm.run(0.3)
     arm.loop.follow(rest_to_rest([arm.plant.q, GOAL], [0.0, 0.5]))
     arm.run(0.25)
+    last = arm.pairs[-1][0]
     arm.run(0.15, states=False)
-    before = arm.drive(arm.loop.watch(arm.t))
+    command = arm.loop.watch(arm.t)
+    before = arm.drive(command)
+    np.testing.assert_allclose(total(before, last, 0.0), command.effort)
     with pytest.raises(JumpError):
         arm.loop.update(arm.t, arm.t, arm.plant.q + [0.0, 0.0, 2.5], arm.plant.qd)
-    sent = arm.loop.in_mit_mode(arm.loop.repeat(arm.t, arm.t), arm.t, WIDE)
+    sent = arm.loop.in_mit_mode(arm.loop.repeat(arm.t, arm.t).effort, arm.t, WIDE)
     np.testing.assert_allclose(sent.effort, before.effort)
     np.testing.assert_array_equal(sent.damping, before.damping)
+    effort, _ = arm.loop.final_command(arm.t)
+    final = arm.loop.in_mit_mode(effort, arm.t, WIDE)
+    np.testing.assert_allclose(total(final, last, 0.0), effort)
 
 
 def test_gains_are_bounded_by_what_a_drive_takes():
@@ -189,7 +195,7 @@ def test_hold_damp_and_ramp():
     velocity = np.array([0.0, 1.2 * ROBOT.velocity_limit[1], 0.0])
     command = fast.loop.update(fast.t, fast.t, fast.plant.q, velocity)
     assert (command.fault, fast.loop.fault.phase) == ("speed", "damp")
-    sent = fast.loop.in_mit_mode(command, fast.t, WIDE)
+    sent = fast.loop.in_mit_mode(command.effort, fast.t, WIDE)
     np.testing.assert_array_equal(sent.stiffness, 0.0)
     free = ~(command.saturated | command.rate_limited)
     np.testing.assert_array_equal(sent.damping, np.where(free, fast.loop.settings.feedback.damping, 0.0))
@@ -200,10 +206,10 @@ def test_the_drives_count_turns_that_the_loop_does_not():
     arm = Arm(ComputedTorque(DYNAMICS, 100.0, 20.0))
     command = arm.loop.update(arm.t, arm.t, HOME, np.zeros(3))
     turned = HOME + [0.0, 0.0, 4.0 * np.pi]
-    plain, sent = (arm.loop.in_mit_mode(command, arm.t, WIDE, q) for q in (HOME, turned))
+    plain, sent = (arm.loop.in_mit_mode(command.effort, arm.t, WIDE, q) for q in (HOME, turned))
     np.testing.assert_allclose(sent.position - plain.position, turned - HOME, rtol=1e-12)
     np.testing.assert_allclose(total(sent, turned, np.zeros(3)), command.effort, rtol=1e-9)
-    unknown = arm.loop.in_mit_mode(command, arm.t, WIDE, np.full(3, np.nan))
+    unknown = arm.loop.in_mit_mode(command.effort, arm.t, WIDE, np.full(3, np.nan))
     np.testing.assert_array_equal(unknown.position, plain.position)
 
 
@@ -218,7 +224,7 @@ def test_drives_whose_states_are_not_trusted_get_efforts_alone():
         except JumpError:
             assert arm.t < 5.35
     assert command.fault == "sensor"
-    sent = arm.loop.in_mit_mode(command, arm.t, WIDE)
+    sent = arm.loop.in_mit_mode(command.effort, arm.t, WIDE)
     np.testing.assert_array_equal([sent.stiffness, sent.damping], 0.0)
     np.testing.assert_allclose(sent.effort, command.effort, rtol=1e-12)
 
@@ -237,7 +243,7 @@ def test_a_drive_has_no_spring_while_its_arm_floats(reaction, springs):
         moved = arm.plant.q + (arm.t - 5.3) * QD
         command = arm.loop.update(arm.t, arm.t, moved, QD)
     assert (command.fault, arm.loop.fault.phase) == ("touch", reaction)
-    sent = arm.loop.in_mit_mode(command, arm.t, WIDE)
+    sent = arm.loop.in_mit_mode(command.effort, arm.t, WIDE)
     np.testing.assert_array_equal(sent.stiffness, feedback.stiffness * springs)
     np.testing.assert_array_equal([sent.damping, sent.velocity], [feedback.damping, np.zeros(3)])
     assert np.array_equal(sent.position, moved) != springs

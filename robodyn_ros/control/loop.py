@@ -280,18 +280,18 @@ class ControlLoop(ReferenceManager):
             return sampling_problem(self.settings, sampling_of(memory), memory.q)[1]
         return ""
 
-    def in_mit_mode(self, command: Command, t: float, settings: MitSettings, q: Array | None = None) -> MitCommand:
-        """The command of the latest period, for drives that close a loop of their own.
+    def in_mit_mode(self, effort: Array, t: float, settings: MitSettings, q: Array | None = None) -> MitCommand:
+        """The efforts of the latest period (n,), for drives that close a loop of their own.
 
         Args:
-            command: of :meth:`update`, :meth:`watch` or :meth:`final_command`.
+            effort: of the command of :meth:`update` or :meth:`watch`, or of :meth:`final_command` [N·m] or [N].
             t: its time [s].
             settings: greatest gains.
             q: the latest position by the drives, (n,), if it may differ from the loop's by whole turns.
         """
         at = self.core.state.q.copy() if q is None else np.array(q, dtype=np.float64)
         greatest = np.array(settings.mit_limits)
-        return MitCommand(*self.core.mit(t, at, np.ascontiguousarray(command.effort), greatest))
+        return MitCommand(*self.core.mit(t, at, np.ascontiguousarray(effort), greatest))
 
     def final_command(self, t: float) -> tuple[Array, bool] | None:
         """The next command of the transition to the final command, at a time by the clock of the states [s]; None if
