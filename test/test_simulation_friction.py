@@ -121,12 +121,19 @@ def test_one_joint_moves_while_others_are_held():
     np.testing.assert_allclose([arm.q[2], arm.qd[2]], truth, rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize(("held", "points"), [(0, 4), (1, 5), (2, 5), (3, 1)])
-def test_which_joints_are_held_is_not_asked_while_it_stays_so(monkeypatch, held, points):
+@pytest.mark.parametrize(
+    ("held", "points", "load"), [(0, 4, 0.0), (1, 5, 0.0), (2, 5, 0.0), (3, 1, 0.0), (1, 5, -1e3), (1, 5, 1e3)]
+)
+def test_which_joints_are_held_is_not_asked_while_it_stays_so(monkeypatch, held, points, load):
     """RK4 needs accelerations at four points, and the forces on held joints at the first; at rest, these are all.
-    At each point, the model is asked for its motion, and for the effect of a force on each held joint.
+    At each point, the model is asked for its motion, and for the effect of a force on each held joint. A load presses
+    the first joint on a stop.
     """
-    arm = prr_plant([FrictionSettings(coulomb=1e4 * (k < held)) for k in range(3)], compiled=False)
+    arm = prr_plant([FrictionSettings(coulomb=1e4 * (k < held and not load)) for k in range(3)], compiled=False)
+    if load:
+        robot = arm.dynamics.robot
+        arm.reset(np.where([True, False, False], robot.upper if load > 0.0 else robot.lower, arm.q))
+        arm.apply([load, 0.0, 0.0])
     arm.step()
     counts = []
     for name in ("forward", "mass_matrix"):

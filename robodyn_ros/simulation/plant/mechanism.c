@@ -259,7 +259,7 @@ static void enter_mode(System* y, int i, int is_held, int is_loose, double side,
   double (*row)[N] = y->row;
   const double v = row[V][i];
   if (is_loose && v == side * row[SPEED][i]) over = side;
-  if (is_loose && v == 0 && row[STATIC_FRICTION][i] > 0) direction = side;
+  if (is_loose && v == 0) direction = side;
   row[DIRECTION][i] = is_held && v == 0 ? 0 : direction;
   row[HELD][i] = is_held; row[OVER][i] = over;
   if (is_held) y->held[y->count++] = i;
