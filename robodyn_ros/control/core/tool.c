@@ -54,6 +54,7 @@
 #define RESTS 1e-3 /* motion below which a target is at rest [m] */
 #define FOUND 1e-7 /* distance from the target below which joint positions reach it [m] */
 #define SMALLEST 1e-12 /* keeps a division by a speed defined [m/s] or [rad/s] */
+#define DIFFERENCE_TIME 1e-6 /* time over which the change of the Jacobian is found by a difference [s] */
 #define NO_DIRECTION 1e-9 /* greatest singular value of a direction in which no joint moves the tool */
 #define WRENCH_TIME 0.02 /* time constant of a wrench [s] */
 enum { MOST_STEPS = 16, BISECTIONS = 16, SEARCH = 2, TRIES = 60, SEEDS = 60 };
@@ -86,12 +87,11 @@ typedef struct {
 } Course;
 
 static void find_course(const Settings* s, const double* q, const double* jacobian, const double* qd, Course* y) {
-  double greatest = SMALLEST, there[N], other[6 * N];
+  const double h = DIFFERENCE_TIME;
+  double there[N], other[6 * N];
   ToolPose pose;
   copy(y->qd, qd);
   find_twist(jacobian, qd, y->twist);
-  EACH greatest = greater(greatest, fabs(qd[i]));
-  const double h = 1e-6 / greatest;
   EACH there[i] = q[i] + h * qd[i];
   find_tool(s, there, &pose, other);
   for (int k = 0; k < 6 * N; ++k) y->change[k] = (other[k] - jacobian[k]) / h;
@@ -264,7 +264,6 @@ static void search(const Settings* s, Tool* y, const ToolPose* target) {
     const double away = weighted(s, error);
     if (away < FOUND) { begin_detour(s, y, target); return; }
     shorten(error, 0.3);
-    shorten(error + 3, 1);
     decompose(s, y->guess, jacobian, &svd);
     solve_joints(s, &svd, error, 0.05 * smaller(away, 1) + 1e-9, qd);
     EACH y->guess[i] = within_limits(s, i, y->guess[i] + qd[i]);
