@@ -881,16 +881,26 @@ def test_a_model_is_tried_before_it_is_trusted(monkeypatch):
             patch.setattr(dynamics, said.split()[0], wrong, raising=False)
             with pytest.raises(ModelError, match=said):
                 check_model(dynamics)
-    patched = {"mass_matrix": lambda q: DYNAMICS.mass_matrix(q) + np.triu(np.ones((3, 3)), 1)}
-    monkeypatch.setattr(dynamics, "mass_matrix", patched["mass_matrix"], raising=False)
-    with pytest.raises(ModelError, match="symmetric"):
-        check_model(dynamics)
+    for more, said in ((np.triu(np.ones((3, 3)), 1), "symmetric"), (np.eye(3), "inverse does not add M q̈")):
+        patched = {"mass_matrix": lambda q, more=more: DYNAMICS.mass_matrix(q) + more}
+        monkeypatch.setattr(dynamics, "mass_matrix", patched["mass_matrix"], raising=False)
+        with pytest.raises(ModelError, match=said):
+            check_model(dynamics)
+    light = rd.create_dynamics(
+        "rnea", rd.load_robot(arms.mechanism("R", (1e-4,), (0.01,), (5e-3,), (1e-8,))), compiled=False
+    )
+    monkeypatch.setattr(light, "gravity", lambda q: np.zeros(1))
+    with pytest.raises(ModelError, match="gravity"):
+        check_model(light)
 
 
-def test_a_dry_run_makes_it_or_says_why_not():
+def test_a_dry_run_makes_it_or_says_why_not(monkeypatch):
     dry_run("lagrangian", "computed_torque", ROBOT.urdf)
     with pytest.raises(NotReadyError, match="magic"):
         dry_run("rnea", "magic", ROBOT.urdf)
+    monkeypatch.setattr("robodyn_ros.control.faults.dry_run.TIMEOUT", 1e-3)
+    with pytest.raises(NotReadyError, match=r"pd on rnea was not made within 0\.001 s"):
+        dry_run("rnea", "pd", ROBOT.urdf)
 
 
 @pytest.mark.parametrize("back", [1e-9, 0.004, 0.09])
