@@ -117,5 +117,11 @@ def test_a_broken_flow_of_states_begins_anew_and_a_change_of_gains_does_not():
     loop.apply(loop.settings._replace(controller=make(gain=30.0)))
     np.testing.assert_array_equal(loop.controller.disturbance, observed)
     assert loop.controller.estimates()["disturbance of elevator [N]"] == observed[0]
+    observes = []
+    for step, conflict in enumerate(("two of them", "", ""), 1500):  # a reaction, and the law again
+        loop.set_publisher_conflict(conflict)
+        loop.update(step * PERIOD, step * PERIOD, plant.q, plant.qd)
+        observes.append(loop.controller.disturbance.any())
+    assert observes == [True, False, True]
     loop.update(9.0, 9.0, plant.q, plant.qd)
     assert not loop.controller.disturbance.any()

@@ -535,6 +535,13 @@ def test_parameters_that_are_set_all_the_time_change_what_they_change_and_no_mor
             busy.loop.apply(busy.loop.settings._replace(controller=law))
         q = Q + 0.01 * np.sin(0.1 * k)
         np.testing.assert_allclose(busy.state(q).effort, still.state(q).effort, rtol=1e-12)
+    for arm in (still, busy):
+        arm.loop.apply(arm.loop.settings._replace(controller=PD(DYNAMICS, 150.0, 20.0)))
+        for _ in range(12):
+            arm.state(q)
+    busy.loop.apply(busy.loop.settings)  # what is left of a blend goes on
+    gap = np.abs(busy.state(q).effort - still.state(q).effort)
+    assert (gap < 0.05 * 50.0 * np.abs(Q + 0.02 - q)).all()
     last = busy.state(q)
     for k in range(100):  # now they do change, to and fro between two laws that differ, and the efforts do not jump
         stiff = 100.0 + 50.0 * (k % 2)
@@ -545,6 +552,12 @@ def test_parameters_that_are_set_all_the_time_change_what_they_change_and_no_mor
         last = command
     assert (np.minimum(*between) - 1e-9 <= last.effort).all()
     assert (last.effort <= np.maximum(*between) + 1e-9).all()
+    safety = replace(busy.loop.settings.safety, blend_time=0.0)
+    for laws in ([PD(DYNAMICS, stiff, 20.0) for stiff in (100.0, 150.0)], [ComputedTorque(DYNAMICS, 150.0, 30.0)]):
+        for law in laws:
+            busy.loop.apply(busy.loop.settings._replace(controller=law, safety=safety))
+        command = busy.state(q)
+        np.testing.assert_allclose(command.effort, command.efforts.total)  # at once
 
 
 # States that cannot be

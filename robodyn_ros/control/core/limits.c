@@ -52,7 +52,6 @@ static void limit(const Settings* s, StepMemory* m, double t, const double* want
     rows[EFFORT * N + i] = effort;
     rows[SATURATED * N + i] = differ(wanted[i], clamped);
     rows[RATE_LIMITED * N + i] = differ(clamped, effort);
-    m->cut[i] = differ(wanted[i], effort) ? wanted[i] - effort : 0;
     m->sent[i] = effort;
   }
   m->sent_at = t; m->is_sending = 1; m->blending = 0;
@@ -67,13 +66,11 @@ static void reset_step(StepMemory* m) {
 /* Blends a change of settings: adds `difference`, the last effort of the law less that of the new settings, and fades
    it to zero within `duration` [s]. */
 static void blend_change(StepMemory* m, double* difference, double duration) {
-  int runs = 0;
   if (m->is_sending == 0 || m->blending == 1) return; /* the next command begins at the last one in any case */
   if (m->blending != 0) {
     const double left = greater(0, 1 - (m->sent_at - m->blend_begin) / m->blend_time);
     EACH difference[i] += left * m->blend_from[i];
   }
-  EACH runs |= difference[i] != 0;
   copy(m->blend_from, difference);
-  m->blend_time = duration; m->blend_begin = m->sent_at; m->blending = duration > 0 && runs ? 2 : 0;
+  m->blend_time = duration; m->blend_begin = m->sent_at; m->blending = duration > 0 ? 2 : 0;
 }
