@@ -17,7 +17,7 @@
 #define LEAST_RESPONSE 0.25 /* least realized ratio of the commanded effort of a drive that responds: half of 0.5 */
 
 static void remember_trail(State* m, double t, const double* q) {
-  if (m->trail_count && 0 <= t - m->trail_time && t - m->trail_time < TRAIL_PERIOD) return;
+  if (m->trail_count && t - m->trail_time < TRAIL_PERIOD) return;
   m->trail_last = (m->trail_last + 1) % TRAIL;
   if (m->trail_count < TRAIL) m->trail_count++;
   copy(m->trail + m->trail_last * N, q);
@@ -322,14 +322,20 @@ static int effort_without_state(const Settings* s, State* m, double t, int has_s
   return 0;
 }
 
+/* Valid states have come again. What joints gained while none came is not held against their drives. */
+static void end_blind(State* m) {
+  if (m->blind) EACH m->obeyed_speed[i] = greater(m->obeyed_speed[i], fabs(m->qd[i]));
+  m->blind = 0;
+}
+
 /* With valid states. Gravity and damping are those of the middle of the command, for which the position is extrapolated.
    After a fault that a drive may have caused, each joint is damped by itself, because a drive that disobeys does not take
    its part of the damping. The last command carries the arm, because drives may repeat it; a joint that disobeys gets
    zero effort. */
 static int effort_with_state(const Settings* s, State* m, double t, const double* q, const double* qd, double* effort) {
   double held[N], now[N];
-  if (m->blind) { copy(m->found, q); begin_drive_check(m, t, qd); }
-  m->blind = 0;
+  if (m->blind) copy(m->found, q);
+  end_blind(m);
   const double age = m->delay + m->period / 2;
   EACH now[i] = q[i] + age * qd[i];
   if (m->carries) carry(s, m, now, effort); else clear(effort);
@@ -351,12 +357,6 @@ static void end_fault(const Settings* s, State* m, double t, const double* q) {
   start(m, t, q);
   blend(&m->memory, s->blend_time);
   m->trail_count = 0;
-}
-
-/* Another reaction begins. What joints gained while no state came is not held against their drives. */
-static void end_blind(State* m) {
-  if (m->blind) EACH m->obeyed_speed[i] = greater(m->obeyed_speed[i], fabs(m->qd[i]));
-  m->blind = 0;
 }
 
 /* Begins a reaction, or replaces the present one. */
