@@ -195,6 +195,7 @@ def test_hold_damp_and_ramp():
     velocity = np.array([0.0, 1.2 * ROBOT.velocity_limit[1], 0.0])
     command = fast.loop.update(fast.t, fast.t, fast.plant.q, velocity)
     assert (command.fault, fast.loop.fault.phase) == ("speed", "damp")
+    assert command.efforts is command.reference is command.error is None  # no law gave it
     sent = fast.loop.in_mit_mode(command.effort, fast.t, WIDE)
     np.testing.assert_array_equal(sent.stiffness, 0.0)
     free = ~(command.saturated | command.rate_limited)
