@@ -113,7 +113,7 @@ CASES = {
         "zero axis": (one(axis=(0, 0, 0)), "axis is zero"),
         "zero sliding axis": (one(kind="prismatic", axis=(0, -0.0, 0)), "axis is zero"),
         "nan limit": (one(limit=(float("nan"), 1, 1, 1)), "<limit> lower='nan'"),
-        "infinite limit": (one(limit=(-1, 1, 1, float("inf"))), "<limit> effort='inf'"),
+        "infinite limit": (one(limit=(-1, 1, 1, float("inf"))), "<limit> effort='inf' is not a finite number; leave"),
         "limits swapped": (one(limit=(2, 1, 1, 1)), "lower limit 2 is above the upper limit 1"),
         "negative velocity": (one(limit=(-1, 1, -3, 1)), "velocity limit -3 is negative"),
         "negative effort": (one(limit=(-1, 1, 1, -4)), "effort limit -4 is negative"),

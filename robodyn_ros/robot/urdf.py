@@ -138,6 +138,8 @@ _WORDS = {"name", "type", "link", "joint"}
 
 _VECTORS = {"xyz", "rpy"}
 
+_BOUNDS = {*LIMITS, *MOTION_LIMITS}
+
 
 @dataclass(frozen=True)
 class DescriptionSettings(CheckedSettings):
@@ -327,7 +329,8 @@ def _attribute_problem(name: str, text: str) -> str:
     words, count = text.split(), 3 if name in _VECTORS else 1
     if len(words) != count:
         return f"must be {count} number{'s' * (count > 1)}"
-    return "" if all(map(_is_number, words)) else "is not a finite number"
+    remedy = "; leave it out where there is no limit" if name in _BOUNDS and "inf" in text.lower() else ""
+    return "" if all(map(_is_number, words)) else f"is not a finite number{remedy}"
 
 
 def _is_number(word: str) -> bool:
@@ -351,7 +354,7 @@ class _Parts:
         self._constraints = document.root.findall(CONSTRAINT)
         self._remarks = document.root.findall(REMARK)
         self._impossible: dict[str, RobotDescriptionError] = {}
-        self._welded: list[Joint] = []
+        self._welded: list[str] = []
         self._freed: dict[str, str] = {}
         self._names: set[str] = set()
         self._joint_names = {joint.get("name") for joint in document.root.findall("joint")}
@@ -393,11 +396,14 @@ class _Parts:
     def joint(self, element: ET.Element) -> Joint:
         """A joint; the settings may weld one at a movable base, and free one that mimics a missing joint."""
         title = title_of(element)
-        if element.get("type") in MOVABLE and "movable_base" in self._settings.accept:
+        is_movable = element.get("type") in MOVABLE
+        if is_movable and self._moves(element):
+            raise RobotDescriptionError(title, f"{_not_supported(element)}; only a joint at the base can be welded")
+        if is_movable and "movable_base" in self._settings.accept:
             element.set("type", "fixed")
             self._editor.weld(element.attrib["name"])
-            self._welded.append(joint := _joint(title, element))
-            return joint
+            self._welded.append(title)
+            return _joint(title, element)
         joint = _joint(title, element)
         if joint.mimic is not None and joint.mimic.joint not in self._joint_names:
             text = f"mimics joint {joint.mimic.joint!r}, which does not exist"
@@ -408,12 +414,20 @@ class _Parts:
             joint = replace(joint, mimic=None)
         return joint
 
+    def _moves(self, joint: ET.Element) -> bool:
+        """Whether a joint before this one moves it."""
+        before, parent = {_link_of(each, "child"): each for each in self._document.root.findall("joint")}, joint
+        while (found := before.pop(_link_of(parent, "parent"), None)) is not None:
+            parent = found
+            if parent.get("type") not in (*MOVABLE, "fixed"):
+                return True
+        return False
+
     def findings(self, robot: Robot) -> Iterator[Finding]:
         """The findings of the repairs and changes that were made.
 
         Raises:
-            RobotDescriptionError: an impossible inertia on a link that moves, where it is to be refused; a welded joint
-                that is not at the base.
+            RobotDescriptionError: an impossible inertia on a link that moves, where it is to be refused.
         """
         lines = {title_of(element): line_of(element) for element in self._document.root}
         yield from self._of_constraints()
@@ -425,10 +439,7 @@ class _Parts:
             yield Finding("warning", title_of(self._document.root), line_of(self._document.root), text)
         for title, text in self._freed.items():
             yield Finding("warning", title, lines[title], f"{text}; it moves by itself")
-        for joint in self._welded:
-            title = f"joint {joint.name!r}"
-            if robot.link(joint.parent).body >= 0:
-                raise RobotDescriptionError(title, "moves with the arm; only a joint at the base can be welded")
+        for title in self._welded:
             yield Finding("warning", title, lines[title], "is welded: the base does not move")
         yield from self._of_inertias(robot, lines)
 
@@ -522,10 +533,8 @@ def _joint(title: str, element: ET.Element) -> Joint:
     kind = next((kind for kind in TYPES if kind == element.get("type")), None)
     if kind is None:
         # urdf_parser_py would let floating and planar pass.
-        text = f"type {element.get('type')!r} is not supported; it must be one of {', '.join(TYPES)}"
-        if element.get("type") in MOVABLE:
-            text += "; accept 'movable_base' to weld such a joint at the base"
-        raise RobotDescriptionError(title, text)
+        remedy = "; accept 'movable_base' to weld it" if element.get("type") in MOVABLE else ""
+        raise RobotDescriptionError(title, _not_supported(element) + remedy)
     extra = _taken(element, "dynamics", (ARMATURE,)) | _taken(element, "limit", MOTION_LIMITS)
     parsed = _parsed(urdf.Joint, element)
     joint = Joint(parsed.name, kind, parsed.parent, parsed.child, pose_of(element))
@@ -535,6 +544,15 @@ def _joint(title: str, element: ET.Element) -> Joint:
     axis, losses = _axis(title, parsed.axis), extra.pop(ARMATURE, 0.0)
     values = _limits(title, parsed) | _friction(title, parsed.dynamics, losses) | _motion_limits(title, extra)
     return replace(joint, axis=axis, mimic=_mimic(parsed.mimic), **values)
+
+
+def _link_of(joint: ET.Element, tag: str) -> str | None:
+    end = joint.find(tag)
+    return None if end is None else end.get("link")
+
+
+def _not_supported(joint: ET.Element) -> str:
+    return f"type {joint.get('type')!r} is not supported; it must be one of {', '.join(TYPES)}"
 
 
 def _axis(title: str, xyz: list[float] | None) -> Array:

@@ -137,7 +137,8 @@ def show(urdf: Urdf, findings: list[Finding], robot: Robot | None, found: joints
     out, moved = console(), moving_links(urdf)
     mass = sum(link.inertial.mass for link in urdf.links if link.inertial and link.name in moved)
     order = () if robot is None else robot.joint_names
-    has = f"{_counted(len(urdf.links), 'link')}, {_counted(len(order), 'joint')}"
+    joints_there = order or [joint.name for joint in urdf.joints if joint.moves and joint.mimic is None]
+    has = f"{_counted(len(urdf.links), 'link')}, {_counted(len(joints_there), 'joint')}"
     out.print(Text(f"{urdf.name}: {has}, {mass:.4g} kg that move\n", "bold"))
     out.print(link_table(urdf, moved, findings))
     out.print(joint_table(urdf, order, findings))

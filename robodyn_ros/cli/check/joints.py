@@ -22,7 +22,7 @@ from robodyn_ros.robot import Joint, Robot
 from robodyn_ros.robot.configuration import random_positions
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import Finding
-from robodyn_ros.robot.urdf import NOT_KNOWN
+from robodyn_ros.robot.urdf import NOT_KNOWN, TYPES
 from robodyn_ros.simulation.plant.joint_effects import decay_rates
 
 FULL_TURNS = 4.0 * np.pi
@@ -66,7 +66,7 @@ def joint_findings(urdf: Urdf) -> Iterator[Finding]:
     """The findings about all joints."""
     for joint in urdf.joints:
         remarks = [*_placement(joint)]
-        if joint.moves:
+        if joint.moves and joint.type in TYPES:
             remarks += [*_axis(joint), *_position(joint)]
             if joint.mimic is None:
                 remarks += _drive_limit(joint, "effort", ": its drive is unknown", "it cannot hold anything")
