@@ -213,6 +213,13 @@ def test_rows_of_what_is_suspicious_are_marked(check):
     assert [row[:3] for row in rows if row and row[0] in "✗!·"] == [["!", "2", "shoulder"]]
 
 
+@pytest.mark.parametrize("limits", ["lower='-1e16' upper='1e16'", "effort='9'"])
+def test_a_joint_without_position_limits_is_unlimited(check, limits):
+    _, out = check(changed((SHOULDER, f"<limit {limits}/>")))
+    (row,) = (line for line in out.splitlines() if " 2  shoulder" in line)
+    assert "  unlimited  " in row
+
+
 def test_where_no_robot_can_be_made_the_rest_is_still_shown(check):
     code, out = check(changed(edited(HAND, "0.0090", "0.2")))
     assert code == 1

@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import fork_server
@@ -152,6 +153,30 @@ def test_a_limit_below_what_holds_the_arm_is_refused_with_the_number(capsys):
     said = " ".join(capsys.readouterr().err.split())
     assert "effort_limits.elevator: 150 N is below what holds the arm: gravity takes 196.2 N or more" in said
     assert main([*weak, "-p", "externally_supported:=true"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "wrist"),
+    [({}, 3600.0), ({"effort_limits.wrist": 20.0}, 2000.0), ({"effort_rate_limits.wrist": 1e301}, np.inf)],
+)
+def test_an_effort_changes_as_fast_as_on_the_node(given, wrist):
+    """From zero to its limit in 10 ms unless given, although the URDF has no such limit."""
+    loop, _ = make_loop({"controller": "pd", **given}, ROBOT)
+    assert loop.settings.limits.rate.tolist() == [60000.0, 9600.0, wrist]
+
+
+def test_a_plan_is_simulated_with_its_efforts(command, tmp_path):
+    """The file of `robodyn plan --out`, here with the joints in another order."""
+    found = rd.plan(ROBOT, to=[0.5, -0.4, 0.6]).plan
+    parts = {name: getattr(found, name)[:, [2, 0, 1]] for name in ("q", "qd", "qdd", "effort")}
+    replace(found, joints=("wrist", "elevator", "shoulder"), **parts).save(tmp_path / "plan.json")
+    run = ["simulate", PRR, "--motion", tmp_path / "plan.json", "--controller", "pd"]
+    code, out, _ = command(*run, "--json")
+    joints = json.loads(out)["joints"]
+    assert code == 0
+    assert max(joint["error_greatest"] for joint in joints) < 1e-3  # by the efforts, for the gains know no masses
+    replace(found, joints=("x", "elevator", "shoulder")).save(tmp_path / "plan.json")
+    assert "plan.json is of the joints ['x', 'elevator', 'shoulder'], the arm has" in command.error(*run)
 
 
 def test_part_of_the_joints(command):

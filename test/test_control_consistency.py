@@ -390,6 +390,17 @@ def test_the_possible_error_of_accelerations_is_that_of_the_efforts_through_the_
     np.testing.assert_allclose(monitor.memory.acceleration_error, error, rtol=0.01)
 
 
+def test_joints_without_effort_limits_that_do_not_move_each_other_are_trusted():
+    """Two rails at a right angle: all of the friction of one may be unknown, and none of it moves the other."""
+    parts = [arms.link("base"), arms.link("beam", 3.0), arms.link("cart", 2.0)]
+    for name, axis, ends in (("x", (1, 0, 0), ("base", "beam")), ("y", (0, 1, 0), ("beam", "cart"))):
+        parts.append(arms.joint(name, "prismatic", *ends, axis, limit=(-2.0, 2.0, 3.0, 0.0)))
+    gantry = arms.robot("gantry", *parts)
+    result = rd.simulate(rd.load_robot(gantry), to=[0.7, -0.4])
+    assert result.faults == {}
+    np.testing.assert_allclose(result.q[-1], (0.7, -0.4), atol=1e-6)
+
+
 def test_the_travel_of_a_joint_that_stands_is_that_of_all_joints_since_it_moved():
     model = rd.create_dynamics("rnea", rd.load_robot(arms.PRR))
     monitor, q, step = ConsistencyMonitor(model), np.array([0.3, -0.2, 0.5]), 0

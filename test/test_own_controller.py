@@ -16,7 +16,7 @@ import robodyn_ros as rd
 from robodyn_ros import plugins
 from robodyn_ros.control import ControlLoop, rest_to_rest
 from robodyn_ros.control.laws.traced import trace_problem
-from robodyn_ros.control.loop_settings import EFFORT_RATE, MODEL, loop_default_values, make_loop_settings
+from robodyn_ros.control.loop_settings import MODEL, loop_default_values, make_loop_settings
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.simulation.hardware import default_values, make_hardware_settings
 from robodyn_ros.simulation.trial_run import run_until_fault
@@ -44,8 +44,7 @@ def installed(tmp_path_factory):
 
 def settings():
     """Of a loop under the law, with the limits and gains that the node has by default."""
-    rates = {f"effort_rate_limits.{joint.name}": EFFORT_RATE * joint.effort for joint in PRR.joints}
-    values = FileParameters({"controller": "scaled_pd", **rates}, MODEL | loop_default_values(PRR))
+    values = FileParameters({"controller": "scaled_pd"}, MODEL | loop_default_values(PRR))
     return make_loop_settings(values, rd.create_dynamics("rnea", PRR))
 
 

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from math import isfinite, isnan
 from pathlib import Path
@@ -37,10 +38,11 @@ from robodyn_ros.cli.processes import signals_deferred
 from robodyn_ros.cli.verb import ExitCode, add_option, add_simulated, check_used, gather_simulated, only_with
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import loop_default_values
-from robodyn_ros.control.motion.trajectory import Trajectory, read_trajectory
+from robodyn_ros.control.motion.trajectory import Trajectory, joint_order, read_trajectory
 from robodyn_ros.control.parameter_file import LoadedParameters
 from robodyn_ros.document.text import digits, quantity
 from robodyn_ros.errors import InputError
+from robodyn_ros.planning.plan import Plan
 from robodyn_ros.plugins import available
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation import trial_files as files
@@ -74,7 +76,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = "pose to go to and rest at: 0.3,-1,0 or joint=-1,joint=0.2; repeatable (default: stay)"
     add_option(motion, "--to POSE", text, repeatable=True)
     add_option(motion, "--tour", "the motion of `robodyn demo`, for the PRR arm", bool)
-    add_option(motion, "--motion FILE", "follow the JointTrajectory in this file, JSON or YAML", Path)
+    add_option(motion, "--motion FILE", "follow the JointTrajectory in this file, JSON or YAML, or a plan", Path)
     add_simulated(parser, "the nodes simulator and controller", "seed:=3 or controller:dynamics:=lagrangian")
     text = "write the recording here: .csv, .mcap, or a folder without ending for a rosbag2"
     add_option(parser, "--out PATH", text, Path)
@@ -147,10 +149,21 @@ def _motion(args: Namespace, robot: Robot, hardware: Hardware) -> tuple[Trajecto
         raise InputError("--duration", f"must be above 0 s, and {LONGEST:g} s at most, not {duration!r}", duration)
     trajectory = requested_trajectory(args.to, args.tour, duration or DURATION, robot, hardware.plant.q)
     if args.motion is not None:
-        trajectory = read_trajectory(args.motion, robot)
+        trajectory = _read_motion(args.motion, robot)
     if duration is None:
         duration = trajectory.duration if trajectory is not None else DURATION
     return trajectory, duration
+
+
+def _read_motion(path: Path, robot: Robot) -> Trajectory:
+    """The motion of a file: the plan that `robodyn plan --out` wrote, or a trajectory."""
+    try:
+        plan = Plan.load(path)
+    except InputError:
+        return read_trajectory(path, robot)
+    order = joint_order(path, plan.joints, robot)
+    columns = {name: getattr(plan, name)[:, order] for name in ("q", "qd", "qdd", "effort")}
+    return replace(plan, **columns).to_trajectory()
 
 
 def _start(loop: ControlLoop, hardware: Hardware, trajectory: Trajectory | None) -> None:

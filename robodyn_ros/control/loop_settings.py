@@ -71,7 +71,7 @@ JOINT_SETTINGS: tuple[tuple[type[Any], str, str], ...] = (
 """Settings of each joint, the prefix before its name, and what joins descriptions and ``joint <name>``."""
 
 LIMIT_DEFAULTS = {"effort": "effort", "effort_rate": "", "velocity": "velocity"}
-"""Kind of limit, as in ``<kind>_limits.<joint>`` → attribute of the joint with its default; "" for no limit."""
+"""Kind of limit, as in ``<kind>_limits.<joint>`` → attribute of the joint with its default; "" for ``EFFORT_RATE``."""
 
 
 class LoopSettings(NamedTuple):
@@ -110,7 +110,9 @@ def make_loop_settings(values: NamedValues, dynamics: Dynamics, controller: str 
     stiffness, damping, _ = joint_gains(GravityCompensation, dynamics, robot.home, gains)
     tolerances = [values.settings(JointTolerances, f"constraints.{name}.") for name in names]
     given = [[values[f"{kind}_limits.{name}"] for name in names] for kind in LIMIT_DEFAULTS]
-    limits = Limits.of(robot, *([np.inf if value >= NO_LIMIT else value for value in kind] for kind in given))
+    efforts, rates, speeds = ([np.inf if (value or 0.0) >= NO_LIMIT else value for value in kind] for kind in given)
+    rates = [EFFORT_RATE * most or np.inf if rate is None else rate for most, rate in zip(efforts, rates, strict=True)]
+    limits = Limits.of(robot, efforts, rates, speeds)
     safety = values.settings(SafetySettings)
     drives = DriveCompensation.of(robot, values.settings(CompensationSettings).drive_compensates)
     needed = StaticLoad.anywhere(dynamics, 1.0 - drives.gravity, carried=safety.externally_supported)
@@ -185,11 +187,11 @@ def law_settings() -> dict[str, type[Any]]:
 
 
 def loop_default_values(robot: Robot) -> dict[str, Any]:
-    """Name → default value of every setting of the loop and its model."""
+    """Name → default value of every setting of the loop and its model; None is the default for the effort limit."""
     found: dict[str, Any] = MODEL | {spec.name: spec.default for spec in PAYLOAD} | {"controller": "computed_torque"}
     for kind, default in LIMIT_DEFAULTS.items():
         for joint in robot.joints:
-            found[f"{kind}_limits.{joint.name}"] = getattr(joint, default) if default else np.inf
+            found[f"{kind}_limits.{joint.name}"] = getattr(joint, default) if default else None
     joints = [(settings, f"{prefix}{name}.") for settings, prefix, _ in JOINT_SETTINGS for name in robot.joint_names]
     laws = [(settings, prefix) for prefix, settings in law_settings().items()]
     for settings, prefix in (*ARM_SETTINGS, *laws, *joints):

@@ -301,7 +301,7 @@ def _reduced(path: str, element: ET.Element, title: str, problems: list[RobotDes
     wrong = [f"has no <{required}>" for required in tag.children if required not in there]
     wrong += [f"has more than one <{name}>" for name, count in there.items() if count > 1]
     problems += (RobotDescriptionError(title, where + problem) for problem in wrong)
-    copy.extend(_reduced(f"{path}/{child.tag}", child, title, problems) for child in children)
+    copy.extend([_reduced(f"{path}/{child.tag}", child, title, problems) for child in children])
     return copy
 
 

@@ -214,8 +214,9 @@ def _joint_cells(joint: UrdfJoint) -> tuple[str, ...]:
     limits, unit = joint.limits or {}, "m" if joint.type == "prismatic" else "rad"
     effort_unit = "N" if joint.type == "prismatic" else "N·m"
     axis = "x (default)" if joint.axis is None else " ".join(f"{value + 0.0:.3g}" for value in joint.axis)
-    bounded = joint.type != "continuous" and {"lower", "upper"} & limits.keys()
-    span = f"{limits.get('lower', 0.0):.3g} … {limits.get('upper', 0.0):.3g} {unit}" if bounded else "unlimited"
+    given = {"lower", "upper"} & limits.keys() if joint.type != "continuous" else ()
+    ends = limits.get("lower", 0.0), limits.get("upper", 0.0)
+    span = f"{ends[0]:.3g} … {ends[1]:.3g} {unit}" if given and not np.isinf(ends).all() else "unlimited"
     velocity = f"{limits['velocity']:.4g} {unit}/s" if "velocity" in limits else "none"
     effort = f"{limits['effort']:.4g} {effort_unit}" if "effort" in limits else "none"
     kind = joint.type if joint.mimic is None else f"mimics {joint.mimic}"

@@ -300,7 +300,8 @@ static void keep_model(Consistency* c, const double* mass, const double* gained,
     c->bias[i] = needed[i]; c->acceleration_error[i] = 0;
     for (int j = 0; j < N; ++j) {
       c->bias[i] -= mass[i * N + j] * gained[j];
-      c->acceleration_error[i] += fabs(c->inverse_mass[i * N + j]) * allowed[j];
+      const double effect = fabs(c->inverse_mass[i * N + j]);
+      if (effect > 0) c->acceleration_error[i] += effect * allowed[j]; /* without an effort limit `allowed` is infinite */
     }
   }
 }

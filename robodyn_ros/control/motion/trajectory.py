@@ -262,14 +262,23 @@ def read_trajectory(path: str | os.PathLike[str], robot: Robot) -> Trajectory:
     except (KeyError, TypeError) as cause:
         needed = "joint_names, and points with positions and time_from_start, of sec and nanosec"
         raise InputError("trajectory", f"{where} is no JointTrajectory, which has {needed}", path) from cause
-    if sorted(map(str, names)) != sorted(robot.joint_names):
-        joints = list(robot.joint_names)
-        raise InputError("trajectory", f"{where} is of the joints {names}, the arm has {joints}", names)
-    order = [names.index(name) for name in robot.joint_names]
+    order = joint_order(where, names, robot)
     columns = {name: None if values is None else values[:, order] for name, values in rows.items()}
     if columns["positions"] is None:
         raise InputError("trajectory", f"{where} has no positions", path)
     return Trajectory(times, **columns)  # type: ignore[arg-type]
+
+
+def joint_order(file: str | os.PathLike[str], names: Sequence[str], robot: Robot) -> list[int]:
+    """The place of each joint of an arm among those of a file.
+
+    Raises:
+        InputError: they are other joints.
+    """
+    if sorted(map(str, names)) != sorted(robot.joint_names):
+        joints = list(robot.joint_names)
+        raise InputError("trajectory", f"{file} is of the joints {list(names)}, the arm has {joints}", names)
+    return [names.index(name) for name in robot.joint_names]
 
 
 def _rows(field: str, points: Sequence[dict[str, Any]], count: int) -> Array | None:
