@@ -5,8 +5,10 @@
 
 import json
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 
+import arms
 import industrial
 import numpy as np
 import pytest
@@ -88,6 +90,18 @@ def test_the_approach_is_slowed_down_until_it_is_within_the_limits(found):
     assert_allclose(
         slow, 2.0 * _approach(PRR.home, found.series, SimpleNamespace(jerk=limits.jerk, worst=lambda _: (1.0, "")))
     )
+
+
+@pytest.mark.parametrize(("limit", "ratio"), [(6.4, 0.8), (6.0, 1.0)])
+def test_the_approach_leaves_effort_unless_its_start_needs_it(limit, ratio):
+    """A pendulum of 0.5 kg·m is held at 1.5 rad by 4.9 N·m: by 76 % of the one limit, and by 82 % of the other."""
+    text = arms.mechanism("R", inertias=[0.1]).replace('effort="150.0"', f'effort="{limit}"')
+    pendulum = rd.load_robot(text)
+    made = excite(pendulum, replace(QUICK, period=8.0), start=[1.5])
+    times, q, qd, qdd = sampled(made.trajectory)
+    used = np.abs(RNEA(pendulum).inverse(q, qd, qdd))[:, 0] / limit
+    assert ratio - 0.15 < used[times < made.approach].max() <= ratio
+    assert used[times > made.approach].max() <= 0.8
 
 
 def test_the_series_is_what_its_derivatives_say():

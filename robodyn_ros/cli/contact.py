@@ -121,6 +121,6 @@ def _show(robot: Robot, proposed: ProposedThresholds, args: Namespace) -> None:
     out = console()
     out.print(simple_table(("From outside", "Seen", "Touch", "Collision", ""), rows, left=(0, 4)))
     text = f"{proposed.seconds:.3g} s of motion. The probability of a false alarm in {args.hours:g} h of such motions "
-    out.print(f"{text}is {100.0 * args.chance:g} %.", soft_wrap=True)
+    out.print(f"{text}is {100.0 * args.chance:g} %.")
     if args.out is not None:
         out.print(f"{args.out}: parameters of the controller", soft_wrap=True)

@@ -97,8 +97,8 @@ def _write(args: Namespace, robot: Robot, recording: str, settings: Demonstratio
         print_json(whole | picked(made, "slowed", "distance", "clipped"))
         return ExitCode.YES
     out = console()
-    text = f"{args.out}: {motion.duration:.3g} s, {len(motion.times)} points of {made.shown} states, at most "
-    out.print(f"{text}{made.distance:.2g} {robot.position_unit} from the shown motion", soft_wrap=True)
+    text = f"{args.out}: {motion.duration:.3g} s, {len(motion.times)} points of {made.shown} states"
+    out.print(f"{text}\nat most {made.distance:.2g} {robot.position_unit} from the shown motion", soft_wrap=True)
     if made.slowed > 1.0:
         out.print(f"It takes {made.slowed:.2f} times as long as shown ({made.duration:.3g} s): the limits require it.")
     for name in made.clipped:

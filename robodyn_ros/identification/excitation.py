@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -159,6 +160,7 @@ def excite(
     rest = ConfigurationSpace(robot).near(limits.middle, rest)
     without_margins = replace(settings, position_margin=0.0, velocity_ratio=1.0, effort_ratio=1.0)
     whole = ExcitationLimits(dynamics, without_margins, workspace)
+    careful = ExcitationLimits(dynamics, replace(settings, position_margin=0.0), workspace)
     worst, kind = whole.worst(at_rest(rest))
     if worst > 1.0 + ROUNDING:
         raise InputError("start", f"is beyond the limits: {kind} is at {100.0 * worst:.0f} % of its limit", rest)
@@ -189,7 +191,7 @@ def excite(
         series=series,
         periods=settings.periods,
         start=rest,
-        approach=_approach(rest, series, whole),
+        approach=_approach(rest, series, careful, whole),
         base=base,
         drawn=FourierSeries(settings.period, first),
         condition=condition,
@@ -269,7 +271,7 @@ def optimise(first: Array, basis: MotionArrays, limits: ExcitationLimits, criter
     return x.reshape(unit.shape) * unit
 
 
-def _approach(start: Array, series: FourierSeries, limits: ExcitationLimits) -> float:
+def _approach(start: Array, series: FourierSeries, *limits: ExcitationLimits) -> float:
     """Duration of the straight motion to the period's beginning [s], no faster than the motion itself.
 
     It is 0 if the arm is at that position.
@@ -277,7 +279,7 @@ def _approach(start: Array, series: FourierSeries, limits: ExcitationLimits) -> 
     Args:
         start: position before the motion (n,).
         series: the motion.
-        limits: limits of the arm itself, without margins.
+        *limits: of the arm, each for a path that the ones before it do not allow at any speed.
 
     Raises:
         InputError: the straight path to the motion leaves the limits, at any speed.
@@ -286,12 +288,12 @@ def _approach(start: Array, series: FourierSeries, limits: ExcitationLimits) -> 
     ends, rest = np.vstack([start, q[0]]), np.zeros((2, len(start)))
     if np.abs(ends[1] - ends[0]).max() < 1e-9:
         return 0.0
-    time = float(durations(ends, np.abs(qd).max(axis=0), np.abs(qdd).max(axis=0), limits.jerk)[0])
-    for _ in range(SLOWDOWNS):
+    quickest = float(durations(ends, np.abs(qd).max(axis=0), np.abs(qdd).max(axis=0), limits[0].jerk)[0])
+    for allowed, slower in product(limits, range(SLOWDOWNS)):
+        time = 2.0**slower * quickest
         path = Trajectory([0.0, time], ends, rest, rest)
-        worst, kind = limits.worst(path.samples(np.linspace(0.0, time, 100, endpoint=False)))
+        worst, kind = allowed.worst(path.samples(np.linspace(0.0, time, 100, endpoint=False)))
         if worst <= 1.0 + ROUNDING:
             return time
-        time *= 2.0
     problem = f"the path from {start} to {q[0]}, where the motion begins, exceeds the limits: {kind} reaches "
     raise InputError("start", f"{problem}{100.0 * worst:.0f} % of its limit; give another start", start)
