@@ -24,7 +24,7 @@ import robodyn_ros as rd
 from robodyn_ros import cli
 from robodyn_ros.cli import main as command
 from robodyn_ros.cli import plugins
-from robodyn_ros.cli.console import WIDTH, console
+from robodyn_ros.cli.console import WIDTH, console, simple_table
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import ConfigurationError, PluginError
 from robodyn_ros.files import find
@@ -325,6 +325,11 @@ def test_a_table_that_is_too_wide_is_printed_in_parts(columns, monkeypatch, caps
     assert out.count(long) == out.count("·") == out.count("Joint") > 1
     for k in range(9):
         assert out.count(f"Heading {k}") == out.count(numbers[k]) == 1
+    # A heading is broken before a number is cut: the last column is as wide as the longer word of its heading.
+    narrow = simple_table(("Name", "Of the effort"), [("n" * (columns - 10), "46.3%")])
+    console().print(narrow)
+    out = capsys.readouterr().out
+    assert "46.3%" in out and "Of the\n" in out.replace(" \n", "\n") and "effort" in out
     words = Table("", "Joint", "Words")
     words.add_row("·", long, "some words that may be broken between them")
     console().print(words)

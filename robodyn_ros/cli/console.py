@@ -53,8 +53,11 @@ class _Console(Console):
             super().print(*objects, **how)
 
     def _print_table(self, table: Table, how: Mapping[str, Any]) -> None:
-        before = self.width
-        self.width = max(before, self._measured(table).minimum)
+        before, measured = self.width, self._measured(table)
+        self.width = max(before, measured.minimum)
+        for column in table.columns if measured.maximum > self.width else ():
+            if column.justify == "right":  # rich would not break its heading, but cut what is beyond the width
+                column.width = column.min_width
         try:
             super().print(table, **how)
         finally:

@@ -41,6 +41,8 @@ SPREAD = 3.0
 CHANGED = 0.01
 """Ratio of a joint's effort below which a change of the model does not change the control [-]."""
 
+LONGEST_NAME = 40  #: Greatest length of a combination's name that leaves room for its numbers in 80 columns.
+
 Table = tuple[tuple[str, ...], list[tuple[str, ...]]]
 """Heading and rows."""
 
@@ -226,9 +228,10 @@ def changes(result: Identification) -> Table:
 
 
 def _short(name: str) -> str:
-    """The name of a combination, by its first term where it has more than three."""
+    """The name of a combination, by its first term where it is long, because of its terms or of the links' names."""
     first, *others = re.split(r" (?=[+-] )", name)
-    return name if len(others) < 3 else f"{first} and {len(others)} more"
+    is_long = len(others) > 2 or len(name) > LONGEST_NAME
+    return f"{first} and {len(others)} more" if others and is_long else name
 
 
 def four(value: float) -> str:
