@@ -207,9 +207,18 @@ def test_chance_alone_is_taken_for_chance():
     found = [sensitivity(rng.uniform(size=200), rng.normal(size=200)) for _ in range(300)]
     assert abs(np.mean([each.first_order for each in found])) < 0.005
     assert np.mean([each.first_order > each.noise for each in found]) < 0.03
-    ramp, same, few = np.arange(20.0), np.ones(20), np.arange(3.0)
+    ramp, same, few = np.arange(20.0), np.ones(20), np.arange(2.0)
     for x, y in ((ramp, same), (same, ramp), (few, few), (few[:0], few[:0])):  # nothing varies, or each case is a bin
         assert np.isnan(sensitivity(x, y)).all()
+
+
+@pytest.mark.parametrize("count", [4, 8, 12])
+def test_few_cases_have_an_index_as_many_have(count):
+    """Of two halves of a ramp of N = 2 h cases, the variances are (h² - 1) / 12 within, and (N² - 1) / 12 in all."""
+    half, ramp = count // 2, np.arange(float(count))
+    found = sensitivity(ramp, 3.0 * ramp)
+    within, whole = (half**2 - 1) / 12 * count / (count - 2), (count**2 - 1) / 12 * count / (count - 1)
+    assert_allclose(found.first_order, 1.0 - within / whole)
 
 
 def test_confidence_of_a_probability():

@@ -107,7 +107,7 @@ def _plot_sensitivities(inputs: list[str], axes: Any, summaries: list[Summary], 
             axes.barh(row, value, height=0.9 * height, color=colours[each.controller])
             axes.plot([noise, noise], [row - height / 2, row + height / 2], color=FAINT, linewidth=1.2)
     axes.set_yticks(range(len(inputs)), inputs)
-    axes.invert_yaxis()
+    axes.set_ylim(len(inputs) - 0.5, -0.5)  # a row without bars has its place too
     axes.set_xlim(left=0.0)
     axes.set_xlabel("fraction of the variance of the margin [%]\ngrey: noise level")
     axes.grid(visible=True, axis="x")

@@ -37,7 +37,7 @@ CERTAINTY = 0.99
 """Probability that chance alone stays below the noise level."""
 
 FEW = 12
-"""Greatest number of values for which each value is a bin."""
+"""Greatest number of values for which each value is a bin, unless each is of one case only."""
 
 CONFIDENCE = 0.95
 
@@ -178,7 +178,7 @@ def _chance(groups: int, free: int, count: int) -> float:
 def _bins(x: NDArray) -> NDArray[np.int64]:  # type: ignore[type-arg]
     """Bin of each case, (N,)."""
     values, place = np.unique(x, return_inverse=True)
-    if len(values) <= FEW:
+    if len(values) <= min(FEW, len(x) - 1):
         return place.astype(np.int64)
     groups, ranks = max(2, min(100, round(len(x) ** 0.5 / 2))), np.argsort(np.argsort(x, kind="stable"))
     return ranks * groups // len(x)
