@@ -287,6 +287,7 @@ def test_a_finger_is_not_pressed_against_its_stop(monkeypatch, start, end, stop)
         assert outcome.joints[0].friction == pytest.approx(1.0, rel=0.05)
     else:
         assert outcome.stopped == "finger does not follow its slow motion: something is in its way"
+        assert markdown(report(outcome)).lower().count(outcome.stopped) == 1  # with the joint's name as it is
 
 
 def test_guided_it_asks_and_takes_no_for_an_answer():

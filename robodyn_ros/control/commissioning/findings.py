@@ -208,7 +208,7 @@ def joint_rows(outcome: CommissioningOutcome) -> list[tuple[str, ...]]:
 
 def advice(outcome: CommissioningOutcome) -> list[str]:
     """Recommendations for the next steps."""
-    said = [f"{outcome.stopped[0].upper()}{outcome.stopped[1:]}."] if outcome.stopped else []
+    said = [] if outcome.stopped in verdict(outcome) else [f"Not finished: {outcome.stopped}."]
     if friction := [joint for joint in outcome.joints if np.isfinite(joint.friction) and not joint.problems]:
         values = ", ".join(f"{joint.name} {_quantity(joint.friction, joint.effort_unit)}" for joint in friction)
         said.append(f"Write this friction into the <dynamics> tags of the URDF: {values}.")
