@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from arms import awkward, lesson_arm, mechanism
+from arms import BODY, awkward, joint, lesson_arm, link, mechanism
 from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
@@ -61,6 +61,18 @@ def test_without_rows_those_of_the_velocity_count() -> None:
     found = sample(kinematics, "d", 20)
     velocity = kinematics.jacobian("d", found.q)[:, :3]
     assert_allclose(found.manipulability, np.sqrt(np.linalg.det(velocity @ velocity.swapaxes(1, 2))), rtol=1e-9)
+
+
+def test_joints_of_another_branch_do_not_count() -> None:
+    """Of two joints that move a link in space it is √det(Jᵀ J), however many fingers the arm has."""
+    text = mechanism("RR", lengths=(0.5, 0.3)).replace('"0.0 1.0 0.0"', '"0.0 0.6 0.8"', 1)
+    branch = joint("finger", "revolute", "link1", "finger", (1, 0, 0)) + link("finger", 0.1, None, BODY)
+    alone, branched = (rd.load_robot(text.replace("</robot>", f"{more}</robot>")) for more in ("", branch))
+    assert branched.n == alone.n + 1
+    found = sample(Kinematics(branched), "tool", 50)
+    J = Kinematics(alone).jacobian("tool", found.q[:, : alone.n])[:, :3]
+    assert_allclose(found.manipulability, np.sqrt(np.linalg.det(J.transpose(0, 2, 1) @ J)))
+    assert found.manipulability.min() > 1e-3
 
 
 def test_rotations_are_even() -> None:

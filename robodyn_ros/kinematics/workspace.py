@@ -67,7 +67,10 @@ def sample(
         InputError: no such link, or no such rows.
     """
     q = random_positions(kinematics.robot, count, seed)
-    return WorkspaceSamples(q, kinematics.pose(link, q)[:, :3, 3], manipulability(kinematics.jacobian(link, q), rows))
+    jacobians = kinematics.jacobian(link, q)
+    if (moves := jacobians.any(axis=(0, 1))).any():  # the joints of another branch say nothing about this link
+        jacobians = jacobians[..., moves]
+    return WorkspaceSamples(q, kinematics.pose(link, q)[:, :3, 3], manipulability(jacobians, rows))
 
 
 def cells(points: ArrayLike, values: ArrayLike, size: float) -> Cells:
