@@ -882,6 +882,16 @@ def test_other_values_of_fixed_parameters_are_refused(prr: Exported) -> None:
         assert (code, why in said) == ((3, True) if why else (0, True)), said
 
 
+@pytest.mark.parametrize("limits", [(-6.28, -1.26), (-1e-4, 0.0), (0.3, 0.31), (-2.0, 2.0)])
+def test_the_motion_of_the_readme_is_within_the_limits(limits: tuple[float, float]) -> None:
+    limit = (*limits, 3.0, 20.0)
+    axle = arms.joint("axle", "revolute", "base", "disc", (0, 0, 1), limit=limit)
+    arm = arms.robot("wheel", arms.link("base"), arms.link("disc", 2.0, None, arms.BODY), axle)
+    (position,) = re.findall(r"positions: \[(\S+)\]", exported(arm, {}, "pd").texts["README.md"])
+    assert limits[0] <= float(position) <= limits[1]
+    assert abs(float(position) - rd.load_robot(arm).home[0]) > 1e-5  # it moves
+
+
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "arm.urdf").write_text(PRR, encoding="utf-8")
     folder = tmp_path / "my_controllers"

@@ -227,8 +227,15 @@ def _words(robot: Robot, maintainer: Maintainer | None) -> dict[str, str]:
         "JOINT_LINES": "\n".join(f"    {name!r}," for name in robot.joint_names),
         "COMMAND_JOINTS": json.dumps([f"arm_controller/{name}" for name in robot.joint_names]),
         "FIRST_JOINT": robot.joint_names[0],
+        "FIRST_POSITION": f"{_near_home(robot):.6g}",
         "ROOT": robot.root,
     }
+
+
+def _near_home(robot: Robot) -> float:
+    """A position of the first joint [rad] or [m]: 0.1 from home, or half as far as its limits allow."""
+    home, lower, upper = (float(values[0]) for values in (robot.home, robot.lower, robot.upper))
+    return home + (min(0.1, 0.5 * (upper - home)) if upper > home else -min(0.1, 0.5 * (home - lower)))
 
 
 def _model_files(dynamics: CompiledDynamics, arm: Arm, tool: StreamedTool) -> dict[str, str]:
