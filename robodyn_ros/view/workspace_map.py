@@ -133,8 +133,14 @@ def _squares(
     (left, low), (right, high) = corners.min(axis=0) - margin, corners.max(axis=0) + margin
     axes.set(xlim=(left, right), ylim=(low, high), aspect="equal")
     axes.set(xlabel=f"{plane[0]} [m]", ylabel=f"{plane[1]} [m]")
-    axes.locator_params(nbins=6)
+    _ticks(axes, right - left, high - low)
     return image
+
+
+def _ticks(axes: Any, *spans: float) -> None:
+    """So many ticks on each axis that labels do not meet on a short one: its scale is that of the longest."""
+    for name, span in zip(AXES, spans, strict=False):
+        axes.locator_params(name, nbins=max(2, round(6 * span / max(spans))))
 
 
 def _contours(axes: Any, picture: Array, levels: Sequence[float], extent: tuple[float, float, float, float]) -> None:
@@ -172,6 +178,7 @@ def _cloud(axes: Any, robot: Robot, found: Cells, ends: Ends) -> None:
     for line in _arm(robot):
         axes.plot(*line.T, **ARM, zorder=10)
     axes.set(xlabel="x [m]", ylabel="y [m]", zlabel="z [m]", aspect="equal")
+    _ticks(axes, *(float(np.ptp(ends)) for ends in (axes.get_xlim(), axes.get_ylim(), axes.get_zlim())))
     axes.set_title("cut open", fontsize="medium")
     axes.view_init(elev=22.0, azim=-45.0)
 
