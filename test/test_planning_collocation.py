@@ -61,12 +61,25 @@ def test_the_double_integrator_in_minimum_time(name):
     assert_allclose(found.effort[found.times > 0.55 * closed], -10.0, rtol=1e-2)
 
 
-def test_with_a_speed_limit_the_profile_is_a_trapezoid():
-    """T = d / v + v m / F."""
+@pytest.mark.parametrize("name", SCHEMES)
+@pytest.mark.parametrize("limits", [{}, {"acceleration": 4.0, "effort": np.inf}, {"acceleration": 4.0, "effort": 70.0}])
+def test_with_a_speed_limit_the_profile_is_a_trapezoid(limits, name):
+    """T = d / v + v / a, with a = F / m or its limit."""
     cart = slider(velocity=1.5)
-    problem = Problem(cart, [0.2], JointGoal([1.9]), limits=whole(cart))
-    found = solved(plan, problem, CollocationSettings(intervals=40, time_limit=300.0))
-    assert found.duration == pytest.approx(1.7 / 1.5 + 1.5 * 2.5 / 10.0, rel=1e-3)
+    problem = Problem(cart, [0.2], JointGoal([1.9]), limits=whole(cart, **limits))
+    found = solved(plan, problem, CollocationSettings(scheme=name, intervals=40, time_limit=300.0))
+    assert found.duration == pytest.approx(1.7 / 1.5 + 1.5 / 4.0, rel=2e-3)
+    assert "optimal" in found.reason
+
+
+@pytest.mark.parametrize("velocity", [3.0, [np.inf, 2.0]])
+def test_without_limits_of_effort_the_velocities_keep_the_time(velocity):
+    """A joint moves at its greatest velocity, but in the first and the last of 20 intervals."""
+    text = mechanism("RR", (1.3, 0.7), (0.8, 0.6), (0.35, 0.2), (0.11, 0.04))
+    arm = rd.create_dynamics("rnea", rd.load_robot(text))
+    problem = Problem(arm, [0.1, 0.4], JointGoal([1.1, -0.3]), limits=whole(arm, velocity=velocity, effort=np.inf))
+    least = max([1.0, 0.7] / np.asarray(velocity))
+    assert least < solved(plan, problem, PATIENT).duration < least * (1.0 + 1.0 / 20.0)
 
 
 def test_least_effort_of_the_double_integrator():

@@ -54,6 +54,15 @@ def test_a_joint_that_friction_holds_is_refused_by_name(planner):
     assert not found.solved and "Coulomb friction is 10.5 N, allowed is 10: the joint cannot move" in found.reason
 
 
+@pytest.mark.parametrize("planner", [plan, collocation.plan])
+@pytest.mark.parametrize("velocity", [np.inf, [np.inf, 3.0, np.inf]])
+def test_a_shortest_time_that_no_limit_keeps_above_0_is_refused(arm, planner, velocity):
+    """The second joint, which has a limit, stays."""
+    problem = Problem(arm, HOME, JointGoal([0.3, 0.0, -0.4]), limits=whole(arm, velocity=velocity, effort=np.inf))
+    with pytest.raises(InputError, match=r"each joint that moves \('elevator', 'wrist'\) has none"):
+        planner(problem)
+
+
 @pytest.mark.parametrize("velocity", [1.0, 1e4])
 def test_a_slider_whose_viscous_friction_is_beyond_its_effort_at_its_greatest_speed(velocity):
     """It creeps towards F / b = 0.5 m/s with the time constant m / b, and brakes at F / m: 2.1875 s for 1 m."""

@@ -28,7 +28,7 @@ import numpy as np
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.engine.casadi import ca
 from robodyn_ros.errors import InputError, need
-from robodyn_ros.planning.collocation.program import shortest_duration
+from robodyn_ros.planning.collocation.program import require_limits, shortest_duration
 from robodyn_ros.planning.plan import Plan, Violation
 from robodyn_ros.planning.problem import Problem, speed
 from robodyn_ros.planning.verification import LIMIT_TOLERANCE, SLOWED, infeasibility, refined, verify
@@ -88,7 +88,7 @@ def plan(problem: Problem, settings: TimeScalingSettings | None = None) -> Plan:
 
     Raises:
         InputError: the problem is contradictory, or not of time alone: it has a fixed duration, or a start or a goal
-            in motion.
+            in motion. Or no limit keeps its shortest time above 0.
         ConfigurationError: toppra is not installed.
     """
     settings, begun = settings or TimeScalingSettings(), perf_counter()
@@ -99,6 +99,7 @@ def plan(problem: Problem, settings: TimeScalingSettings | None = None) -> Plan:
     why = infeasibility(problem)
     if why is not None:
         return Plan.refused(problem.joints, *why, METHOD, perf_counter() - begun)
+    require_limits(problem, ("velocity", "acceleration"))
     path, ratio = spline(problem.stops), 1.0
     profile = times = None
     for _ in range(ATTEMPTS):
@@ -297,11 +298,9 @@ def fastest_profile(problem: Problem, path: Any, grid: int, ratio: float) -> Spe
         constraints.append(toppra.constraint.JointVelocityConstraint(_range(ratio * limits.velocity)))
     if np.isfinite(limits.acceleration).any():
         constraints.append(toppra.constraint.JointAccelerationConstraint(_range(ratio * limits.acceleration)))
-    if not constraints and not np.isfinite(limits.effort).any():
-        raise InputError("limits", "of speed, acceleration or effort must be finite for time scaling", limits)
     knots, stops = map(np.asarray, path.waypoints)
     points = np.unique([np.linspace(a, b, grid + 1) for a, b in itertools.pairwise(knots)])
-    unit = min(1.0, shortest_duration(problem))  # of s, because TOPP-RA has greatest numbers for ṡ² and s̈
+    unit = min(1.0, shortest_duration(problem) or 1.0)  # of s, because TOPP-RA has greatest numbers for ṡ² and s̈
     scaled = toppra.SplineInterpolator(unit * knots, stops)
     efforts = EffortCoefficients.along(problem, scaled, unit * points)
     speeds = slow = efforts.slow_speeds()

@@ -33,9 +33,9 @@ from robodyn_ros.engine.casadi import ca
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.planning import time_scaling
 from robodyn_ros.planning.collocation.initial_guess import initial_guesses
-from robodyn_ros.planning.collocation.program import Guess, Mesh, NonlinearProgram
+from robodyn_ros.planning.collocation.program import Guess, Mesh, NonlinearProgram, require_limits
 from robodyn_ros.planning.collocation.scheme import SCHEMES, Scheme
-from robodyn_ros.planning.cost import MinimumTime
+from robodyn_ros.planning.cost import MinimumTime, time_alone
 from robodyn_ros.planning.plan import METHODS, Plan
 from robodyn_ros.planning.problem import Problem
 from robodyn_ros.planning.verification import FeasibleMotion, Verification, feasible, infeasibility, verify
@@ -101,7 +101,7 @@ def plan(problem: Problem, settings: CollocationSettings | None = None, progress
         progress: called in each iteration with its number and the greatest constraint violation.
 
     Raises:
-        InputError: the problem is contradictory.
+        InputError: the problem is contradictory, or no limit keeps its shortest time above 0.
     """
     return _MeshRefinement(problem, settings or CollocationSettings(), progress).run()
 
@@ -124,6 +124,8 @@ class _MeshRefinement:
         why = infeasibility(problem)
         if why is not None:
             return Plan.refused(problem.joints, *why, self._settings.scheme, perf_counter() - self._begun)
+        if problem.duration is None and time_alone(problem.cost):
+            require_limits(problem)
         found = self._search()
         return found if found.solved else self._feasible(found)
 
@@ -251,8 +253,8 @@ class _MeshRefinement:
             status = outcome.status.replace("_", " ").lower()
             self._why = f"the solver found none ({status})"
             return f"no solution was found ({status}): {worst}"
-        self._why = f"it is not accurate enough on {mesh.intervals} intervals"
-        return f"between the points of {mesh.intervals} intervals {worst}"
+        self._why = f"between the points of {mesh.intervals} intervals {worst}"
+        return self._why
 
 
 class SampledMotion(NamedTuple):

@@ -14,12 +14,14 @@ Optimal Control (2010), section 4.6).
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.engine.casadi import ca
+from robodyn_ros.errors import InputError
 from robodyn_ros.planning.collocation.scheme import Columns, Scheme
 from robodyn_ros.planning.cost import time_alone
 from robodyn_ros.planning.problem import JointGoal, Problem, rests, speed
@@ -193,13 +195,11 @@ class NonlinearProgram:
     def _hull(self) -> None:
         """Keep the limits between the points too."""
         limits, unit = self.problem.bounds, self._units
-        position, velocity, effort = self.scheme.hull(self._columns, self._h)
-        for part in position:
-            self._hold_rows(part, limits.lower, limits.upper, unit.q)
-        for part in velocity:
-            self._hold_rows(part, -limits.velocity, limits.velocity, unit.qd)
-        for part in effort:
-            self._hold_rows(part, -limits.effort, limits.effort, unit.effort)
+        most = limits.upper, limits.velocity, limits.acceleration, limits.effort
+        least = limits.lower, *(-limit for limit in most[1:])
+        for parts, *bounds in zip(self.scheme.hull(self._columns, self._h), least, most, unit, strict=True):
+            for part in parts:
+                self._hold_rows(part, *bounds)
         soft = [int(row) for row in np.flatnonzero(np.isfinite(limits.jerk))]
         for part in self.scheme.steps_of_acceleration(self._columns) if soft else ():
             most = _times(self._h, np.where(np.isfinite(limits.jerk), limits.jerk, 0.0))
@@ -250,10 +250,13 @@ class NonlinearProgram:
     def _tie_break(self, h: ca.MX) -> ca.MX:
         """A small cost of acceleration and effort (:data:`TIE_BREAK`)."""
         x, unit = self._columns, self._units
-        # To full speed in a quarter of the shortest duration.
-        quick = 4.0 * self.problem.bounds.velocity / max(shortest_duration(self.problem), SHORTEST)
-        squares = TIE_BREAK.qdd * ca.sum1(_times(x.qdd, 1.0 / np.minimum(quick, unit.qdd)) ** 2)
-        squares += TIE_BREAK.effort * ca.sum1(_times(x.effort, 1.0 / unit.effort) ** 2)
+        limits, shortest = self.problem.bounds, max(shortest_duration(self.problem), SHORTEST)
+        quick = 4.0 * limits.velocity / shortest  # to full speed in a quarter of the shortest duration
+        twice = 8.0 * np.ptp(self.problem.stops, axis=0) / shortest**2  # likewise to twice the mean speed
+        swift = np.clip(np.where(np.isfinite(quick), quick, twice), unit.qdd, limits.acceleration)
+        qdd = np.where(np.isfinite(limits.effort), np.minimum(quick, unit.qdd), swift)
+        squares = TIE_BREAK.qdd * ca.sum1(_times(x.qdd, 1.0 / qdd) ** 2)
+        squares += TIE_BREAK.effort * ca.sum1(_times(x.effort, np.minimum(unit.qdd / qdd, 1.0) / unit.effort) ** 2)
         return self._integral(squares, h)
 
     def _integral(self, values: ca.MX, h: ca.MX) -> ca.MX:
@@ -288,7 +291,26 @@ def _units(problem: Problem) -> Columns:
     return Columns(position_units(problem), velocity, np.minimum(effort / inertia, limits.acceleration), effort)
 
 
+def require_limits(problem: Problem, kinds: Sequence[str] = ("velocity", "acceleration", "jerk")) -> None:
+    """Refuse a problem of the shortest time that no limit keeps above 0.
+
+    Args:
+        problem: the problem.
+        kinds: the limits that the planner takes for each joint by itself; the effort limits count for all joints.
+
+    Raises:
+        InputError: there is no effort limit, and none of these of a joint that moves.
+    """
+    limits, moves = problem.bounds, np.ptp(problem.stops, axis=0) > 0.0
+    kept = np.isfinite([getattr(limits, kind) for kind in kinds]).any(axis=0)
+    if moves.any() and not (kept & moves).any() and not np.isfinite(limits.effort).any():
+        names = ", ".join(repr(problem.joints[k]) for k in np.flatnonzero(moves))
+        missing = f"of {', '.join(kinds)} or effort: each joint that moves ({names}) has none; no time is the shortest"
+        raise InputError("limits", missing, limits)
+
+
 def shortest_duration(problem: Problem) -> float:
     """About the shortest duration that the limits of velocity, acceleration and effort allow [s]."""
-    path = np.abs(np.diff(problem.stops, axis=0)).sum(axis=0)
-    return float(np.maximum(path / problem.bounds.velocity, 2.0 * np.sqrt(path / _units(problem).qdd)).max())
+    path, limits = np.abs(np.diff(problem.stops, axis=0)).sum(axis=0), problem.bounds
+    acceleration = np.where(np.isfinite(limits.effort), _units(problem).qdd, limits.acceleration)
+    return float(np.maximum(path / limits.velocity, 2.0 * np.sqrt(path / acceleration)).max())

@@ -86,8 +86,8 @@ class Scheme(ABC):
         """
 
     @abstractmethod
-    def hull(self, x: Columns, h: Any) -> tuple[list[Any], list[Any], list[Any]]:
-        """Inner Bernstein coefficients of position, velocity and effort, each (n, N).
+    def hull(self, x: Columns, h: Any) -> Columns:
+        """Inner Bernstein coefficients of each part of the points: lists of expressions (n, N).
 
         If they and the points keep to a bound, the whole curve does (Farin, Curves and Surfaces for CAGD (2002),
         section 5.2).
@@ -108,10 +108,10 @@ class Trapezoidal(Scheme):
         a, b = self.parts(x)
         return [b.qd - a.qd - h / 2 * (a.qdd + b.qdd), b.q - a.q - h * a.qd - h**2 / 6 * (2 * a.qdd + b.qdd)]
 
-    def hull(self, x: Columns, h: Any) -> tuple[list[Any], list[Any], list[Any]]:
+    def hull(self, x: Columns, h: Any) -> Columns:
         """Inner Bernstein coefficients (:meth:`Scheme.hull`)."""
         a, b = self.parts(x)
-        return [a.q + h / 3 * a.qd, b.q - h / 3 * b.qd], [a.qd + h / 2 * a.qdd], []
+        return Columns([a.q + h / 3 * a.qd, b.q - h / 3 * b.qd], [a.qd + h / 2 * a.qdd], [], [])
 
     def steps_of_acceleration(self, x: Columns) -> list[Any]:
         """The jerk times the lengths of the intervals, in which it is constant."""
@@ -134,14 +134,15 @@ class HermiteSimpson(Scheme):
             b.q - a.q - h * a.qd - h**2 / 6 * (a.qdd + 2 * m.qdd),
         ]
 
-    def hull(self, x: Columns, h: Any) -> tuple[list[Any], list[Any], list[Any]]:
+    def hull(self, x: Columns, h: Any) -> Columns:
         """Inner Bernstein coefficients (:meth:`Scheme.hull`)."""
         a, m, b = self.parts(x)
         # The middle coefficient of a quartic follows from its value in the middle: (c0 + 4 c1 + 6 c2 + 4 c3 + c4) / 16.
         q1, q3 = a.q + h / 4 * a.qd, b.q - h / 4 * b.qd
         q2 = (16 * m.q - a.q - 4 * q1 - 4 * q3 - b.q) / 6
         velocity = [a.qd + h / 3 * a.qdd, b.qd - h / 3 * b.qdd]
-        return [q1, q2, q3], velocity, [2 * m.effort - (a.effort + b.effort) / 2]
+        acceleration, effort = ([2 * m[part] - (a[part] + b[part]) / 2] for part in (2, 3))
+        return Columns([q1, q2, q3], velocity, acceleration, effort)
 
     def steps_of_acceleration(self, x: Columns) -> list[Any]:
         """The jerk at the ends of the intervals, times their lengths."""
