@@ -89,27 +89,22 @@ def _violations_of_stops(problem: Problem, stops: tuple[Array, ...]) -> Iterator
             if distance < (0.0 if title == "start" else problem.margin):
                 missing = problem.margin - distance
                 yield _reason(title, str(pair), missing, "m", f"in collision, or too close: {distance:.4g} m apart")
-    yield from _stuck(problem, stops)
     at_rest = [("start", stops[0])] if not problem.first[1].any() else []
     if fixed[-1] and rests(problem.goal, n):
         at_rest.append(("goal", stops[-1]))
+    units, friction = _effort_units(problem), problem.dynamics.parameters.coulomb
     for title, q in at_rest:
-        held, units = np.abs(problem.model.holding(q)), _effort_units(problem)
+        held, moves = np.abs(problem.model.holding(q)), np.ptp(stops, axis=0) > GOAL_TOLERANCE
+        # The smooth friction of plans would let a joint creep that Coulomb friction holds.
+        stuck = np.where(moves & (title == "start"), friction - held - limits.effort, -1.0)
+        for k in _worst_joint(stuck):
+            yield _reason(title, f"effort limit of {problem.joints[k]!r}", stuck[k], units[k],
+                          f"Coulomb friction is {friction[k]:.4g} {units[k]}, allowed is {limits.effort[k]:.4g}: "
+                          "the joint cannot move")  # fmt: skip
         for k in _worst_joint(held / limits.effort - 1.0):
             yield _reason(title, f"effort limit of {problem.joints[k]!r}", held[k] - limits.effort[k], units[k],
                           f"to hold the arm there takes {held[k]:.4g} {units[k]}, allowed is {limits.effort[k]:.4g}: "
                           "the arm or its payload is too heavy")  # fmt: skip
-
-
-def _stuck(problem: Problem, stops: tuple[Array, ...]) -> Iterator[tuple[str, Violation]]:
-    """The joint that Coulomb friction holds at the start; the smooth friction of plans would let it creep."""
-    friction, units = problem.dynamics.parameters.coulomb, _effort_units(problem)
-    moves = np.ptp(stops, axis=0) > GOAL_TOLERANCE
-    missing = friction - np.abs(problem.model.holding(stops[0])) - problem.bounds.effort
-    for k in _worst_joint(np.where(moves & ~problem.first[1].any(), missing, -1.0)):
-        yield _reason("start", f"effort limit of {problem.joints[k]!r}", missing[k], units[k],
-                      f"Coulomb friction is {friction[k]:.4g} {units[k]}, allowed is {problem.bounds.effort[k]:.4g}: "
-                      "the joint cannot move")  # fmt: skip
 
 
 def _worst_joint(beyond: Array) -> list[int]:
