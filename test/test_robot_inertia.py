@@ -104,6 +104,26 @@ def test_what_is_possible_stays() -> None:
         assert_allclose(inertia, matrix(six), atol=1e-16)
 
 
+def test_a_great_inertia_is_repaired_as_a_small_one(tmp_path: Path, command) -> None:
+    """Of the moments a, b and c > a + b, with a and b far below c, the nearest are c / 2, c / 2 and c."""
+    path, out = tmp_path / "great.urdf", tmp_path / "right.urdf"
+    path.write_text(arm(upper=(0.02, 0.0, 0.0, 1.4e308, 0.0, 0.03)), encoding="utf-8")
+    code, printed, said = command("check", path, "--repair", out)
+    assert "principal moments 0.02, 0.03, 1.4e+308 → 7e+307, 7e+307, 1.4e+308 kg m²" in said
+    assert code == 1 and "beyond the range of numbers" in " ".join(printed.split())
+    none = arm(upper=(1.7e308, 0.0, 0.0, 1.7e308, 0.0, -1.7e308))
+    with pytest.raises(RobotDescriptionError, match=r"izz = -1\.7e\+308 kg m² is negative.*; the nearest is no number"):
+        load_robot(none, accept=["repaired_inertia"])
+
+
+@pytest.mark.parametrize("upper", [link("upper", 1e308, COM), link("upper", 2.0, COM, (0.02, 0, 0, 1e307, 0, 1e307))])
+def test_check_has_findings_about_great_numbers(upper: str, tmp_path: Path, command) -> None:
+    """No overflow of its own numbers is in the way."""
+    path = tmp_path / "great.urdf"
+    path.write_text(arm().replace(link("upper", 2.0, COM, WRONG, TURNED), upper), encoding="utf-8")
+    assert "'upper'" in command.out("check", path, code=1)
+
+
 def test_a_negative_mass_becomes_none() -> None:
     assert nearest_possible(Inertial(-0.4, np.zeros(3), matrix(RIGHT))).mass == 0.0
     text = arm(upper=RIGHT).replace('mass value="1.5"', 'mass value="-1.5"')

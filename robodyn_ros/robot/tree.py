@@ -220,13 +220,17 @@ def nearest_possible(inertial: Inertial) -> Inertial:
     exactly if P is positive semidefinite (Wensing, Kim and Slotine, IEEE RA-L 3(1), 2018, section III). The nearest
     such matrix in the Frobenius norm has the same eigenvectors, and zero replaces each negative eigenvalue (Higham,
     Computing a nearest symmetric positive semidefinite matrix, Linear Algebra and its Applications 103, 1988, theorem
-    2.1). Here ``INSIDE`` times the greatest eigenvalue replaces zero, so that rounding cannot make the body impossible.
+    2.1). Here ``INSIDE`` times the greatest eigenvalue replaces zero, so that rounding cannot make the body impossible. It may
+    have infinite moments, if the greatest one is more than half of the greatest number.
     """
-    inertia = inertial.inertia
+    greatest = np.abs(inertial.inertia).max() or 1.0
+    inertia = inertial.inertia / greatest  # so that sums do not overflow
     values, vectors = np.linalg.eigh(0.5 * np.trace(inertia) * np.eye(3) - inertia)
     second = (vectors * np.maximum(values, INSIDE * max(values[2], 0.0))) @ vectors.T
     possible = np.trace(second) * np.eye(3) - second
-    return Inertial(max(inertial.mass, 0.0), inertial.com, read_only(0.5 * (possible + possible.T)))
+    with np.errstate(over="ignore"):
+        nearest = greatest * (0.5 * (possible + possible.T))
+    return Inertial(max(inertial.mass, 0.0), inertial.com, read_only(nearest))
 
 
 def check_finite(robot: Robot) -> None:

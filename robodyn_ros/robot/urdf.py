@@ -389,6 +389,8 @@ class _Parts:
             self._impossible[title] = problem
             if "repaired_inertia" in self._settings.accept:
                 own, before = nearest_possible(own), own
+                if not np.isfinite(own.inertia).all():
+                    raise RobotDescriptionError(title, f"{problem.problem}; the nearest is no number") from problem
                 self.repaired[title] = _change(problem, before, own)
                 self._editor.set_moments(name, own)
         return own.seen_from(pose)
