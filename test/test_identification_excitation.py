@@ -184,8 +184,14 @@ def test_a_start_of_ones_own_and_one_that_does_not_do():
         excite(RR, QUICK, workspace=Workspace(lower=(0.0, 0.0, 1.0), upper=(1.0, 1.0, 0.0)))
     with pytest.raises(InputError, match="'link0' cannot move"):
         excite(RR, QUICK, workspace=Workspace(links=("link0",)))
-    with pytest.raises(InputError, match="start: is beyond the limits: position"):
+    with pytest.raises(InputError, match="start: is beyond the limits: position of joint 'joint1' is at"):
         excite(RR, QUICK, start=[9.0, 0.0])
+    weak = RR.urdf.replace('lower="-2.5"', 'lower="-0.1"', 1).replace('effort="150.0"', 'effort="3.2"', 1)
+    held = np.abs(rd.create_dynamics("rnea", RR).gravity([[1.325, 0.125], [0.3, -0.3]])[:, 0]) / (0.8 * 3.2)
+    with pytest.raises(InputError) as refused:
+        excite(rd.load_robot(weak), QUICK, start=[0.3, -0.3])
+    for part, ratio in zip(str(refused.value).split(" nor "), held, strict=True):
+        assert f"effort of joint 'joint1' is at {100.0 * ratio:.0f} % of its limit" in part
     unlimited = RR.urdf.replace('type="revolute"', 'type="prismatic"', 1).replace("<limit", "<nolimit", 1)
     with pytest.raises(InputError, match="'joint1' slides without limits"):
         excite(rd.load_robot(unlimited), QUICK)

@@ -246,9 +246,11 @@ def shrink_to_limits(x: Array, basis: MotionArrays, limits: ExcitationLimits, st
             if limits.worst(evaluate(y, basis))[0] <= 1.0:
                 return y
             size *= SHRINK if size > 0.5 else SHRINK_FAST
-    worst, kind = limits.worst(at_rest(start))
-    problem = "leave no room to move, neither around the middle of the joints' ranges nor around the start; there, at "
-    raise InputError("limits", f"{problem}{start}, {kind} is at {100.0 * worst:.0f} % of its limit", start)
+    told = []
+    for name, q in (("middle of the joints' ranges", limits.middle), ("start", start)):
+        worst, kind = limits.worst(at_rest(q))
+        told.append(f"around the {name} {q}, where {kind} is at {100.0 * worst:.0f} % of its limit")
+    raise InputError("limits", f"leave no room to move, neither {' nor '.join(told)}", start)
 
 
 def optimise(first: Array, basis: MotionArrays, limits: ExcitationLimits, criterion: DOptimality) -> Array:

@@ -94,6 +94,10 @@ class DOptimality:
         return Program("regressor_reverse", key, inputs, ((n,), (n,), (n,)), build)
 
 
+KINDS = ("position", "velocity", "acceleration", "effort")
+"""The limited quantities of a joint."""
+
+
 class ExcitationLimits:
     """The constraints on motions of one arm.
 
@@ -132,6 +136,7 @@ class ExcitationLimits:
         self.acceleration = np.minimum(robot.symmetric_acceleration_limit, self.jerk / fastest)
         self.effort = settings.effort_ratio * robot.effort_limit
         self._dynamics = dynamics
+        self._names = {kind: [f"{kind} of joint {name!r}" for name in robot.joint_names] for kind in KINDS}
         self._box = None if workspace is None else workspace.checked(robot)
         self._kinematics = Kinematics(robot)
 
@@ -148,35 +153,34 @@ class ExcitationLimits:
 
     def worst(self, motion: MotionArrays) -> tuple[float, str]:
         """The greatest of all constraints, at most 1 within limits, and its name."""
-        found = [(float(constraint.max()), kind) for kind, constraint, _ in self._constraints(motion, slopes=False)]
-        return max(found)
+        return max(
+            (float(constraint.max()), names[int(constraint.max(axis=0).argmax())])
+            for names, constraint, _ in self._constraints(motion, slopes=False)
+        )
 
-    def _constraints(self, motion: MotionArrays, slopes: bool = True) -> Iterator[tuple[str, Array, dict[int, Array]]]:
-        """Name of each group of constraints, the constraints (N, m), and their derivatives (N, m, n): by the place of a
-        part of the motion, of those on which they depend.
+    def _constraints(
+        self, motion: MotionArrays, slopes: bool = True
+    ) -> Iterator[tuple[list[str], Array, dict[int, Array]]]:
+        """The constraints in groups: the name of each, their values (N, m), and their derivatives (N, m, n): by the
+        place of a part of the motion, of those on which they depend.
         """
         q, qd, qdd = motion
         one = np.eye(q.shape[1])
-        offset = (q - self.middle) / self.half
-        yield "position", np.abs(offset), {0: np.sign(offset)[:, :, None] * one / self.half[:, None]}
-        rates = (1, "velocity", qd, self.speed), (2, "acceleration", qdd, self.acceleration)
-        for place, kind, values, limit in rates:
-            known = np.isfinite(limit)
-            if known.any():
-                ratio = values[:, known] / limit[known]
-                yield kind, np.abs(ratio), {place: np.sign(ratio)[:, :, None] * (one / limit[:, None])[known]}
-        strong = np.isfinite(self.effort)
-        if strong.any():
-            ratio = self._dynamics.inverse(q, qd, qdd)[:, strong] / self.effort[strong]
-            factor = (np.sign(ratio) / self.effort[strong])[:, :, None]
+        names = self._names
+        parts = (q - self.middle, self.half), (qd, self.speed), (qdd, self.acceleration)
+        for place, (kind, (values, limit)) in enumerate(zip(KINDS, parts, strict=False)):
+            yield names[kind], np.abs(values) / limit, {place: np.sign(values)[:, :, None] * one / limit[:, None]}
+        if np.isfinite(self.effort).any():
+            effort = self._dynamics.inverse(q, qd, qdd)
+            factor = (np.sign(effort) / self.effort)[:, :, None]
             derivatives = self._dynamics.inverse_derivatives(q, qd, qdd) if slopes else ()
-            yield "effort", np.abs(ratio), {place: factor * d[:, strong] for place, d in enumerate(derivatives)}
+            yield names["effort"], np.abs(effort) / self.effort, {k: factor * d for k, d in enumerate(derivatives)}
         if self._box is not None:
             yield from self._walls(q, *self._box)
 
     def _walls(
         self, q: Array, lower: Array, upper: Array, links: tuple[str, ...]
-    ) -> Iterator[tuple[str, Array, dict[int, Array]]]:
+    ) -> Iterator[tuple[list[str], Array, dict[int, Array]]]:
         scale = np.where(np.isfinite(upper - lower), (upper - lower) / 2.0, 1.0)
         for link in links:
             position = self._kinematics.pose(link, q)[:, :3, 3]
@@ -185,4 +189,5 @@ class ExcitationLimits:
                 closed = np.isfinite(wall)
                 if closed.any():
                     beyond = side * (position - wall)[:, closed] / scale[closed] + 1.0
-                    yield f"place of link {link!r} in the workspace box", beyond, {0: side * jacobian[:, closed]}
+                    names = [f"place of link {link!r} in the workspace box"] * int(closed.sum())
+                    yield names, beyond, {0: side * jacobian[:, closed]}

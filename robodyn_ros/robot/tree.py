@@ -220,8 +220,8 @@ def nearest_possible(inertial: Inertial) -> Inertial:
     exactly if P is positive semidefinite (Wensing, Kim and Slotine, IEEE RA-L 3(1), 2018, section III). The nearest
     such matrix in the Frobenius norm has the same eigenvectors, and zero replaces each negative eigenvalue (Higham,
     Computing a nearest symmetric positive semidefinite matrix, Linear Algebra and its Applications 103, 1988, theorem
-    2.1). Here ``INSIDE`` times the greatest eigenvalue replaces zero, so that rounding cannot make the body impossible. It may
-    have infinite moments, if the greatest one is more than half of the greatest number.
+    2.1). Here ``INSIDE`` times the greatest eigenvalue replaces zero, so that rounding cannot make the body impossible.
+    Moments become infinite if they are beyond the range of numbers.
     """
     greatest = np.abs(inertial.inertia).max() or 1.0
     inertia = inertial.inertia / greatest  # so that sums do not overflow
