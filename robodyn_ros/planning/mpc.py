@@ -33,7 +33,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
 
@@ -46,6 +45,7 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.engine.casadi import ca
 from robodyn_ros.engine.library import is_listing
+from robodyn_ros.engine.program import class_key
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.planning.cost import Cost, Point
 from robodyn_ros.planning.ddp.ilqr import DDP, ILQRSettings
@@ -224,8 +224,10 @@ class Deviation(Cost):
     Its reference is (q_d, q̇_d, q̈_d, kp, kd) at each time, so that gains change without a new compilation.
     """
 
-    identity = Path(__file__).read_text(encoding="utf-8")
-    """Equal texts mean equal costs."""
+    @property
+    def identity(self) -> str:
+        """Equal texts mean equal costs."""
+        return class_key(type(self))
 
     def running(self, at: Point) -> ca.SX:
         """The running cost l of the module."""
