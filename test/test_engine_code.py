@@ -23,14 +23,10 @@ def kernel(
     title: str, build: Callable[..., Sequence[ca.SX]], width: int, parameters: Sequence[float] = (), **options: bool
 ) -> Kernel:
     """A kernel of a function of one vector and the parameters."""
-
-    def expressions() -> tuple[list[ca.SX], list[ca.SX]]:
-        x, p = ca.SX.sym("x", width), ca.SX.sym("p", len(parameters))
-        return [x, p], list(build(x, p))
-
-    shapes = tuple((result.numel(),) for result in expressions()[1])
-    key = digest(title, width, str(expressions()[1]), source=__name__)
-    program = Program("tested", key, (("x", width),), shapes, expressions)
+    results = build(ca.SX.sym("x", width), ca.SX.sym("p", len(parameters)))
+    key = digest(title, width, str(results), source=__name__)
+    shapes = tuple((result.numel(),) for result in results)
+    program = Program.of("tested", key, (("x", width),), len(parameters), shapes, build)
     return Kernel(program, np.array(parameters, dtype=float), **options)
 
 

@@ -53,7 +53,7 @@ from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.task_space import TaskSpace
 from robodyn_ros.engine import Kernel, Program, digest
 from robodyn_ros.engine.casadi import ca
-from robodyn_ros.engine.tracing import Trace, column, solve_positive, symbols
+from robodyn_ros.engine.tracing import Trace, column, solve_positive, traced
 from robodyn_ros.kinematics.se3 import from_pose
 from robodyn_ros.robot.pose import Array
 
@@ -258,19 +258,17 @@ class MomentumObserver:
             link = dynamics.robot.link(self._task.link)
             place = link.body, from_pose(link.pose).tolist(), self._task.axes.tolist()
 
-        def build() -> tuple[list[ca.SX], list[ca.SX]]:
-            given = [symbols(name, (size,)) for name, size in inputs]
-            numbers, model = symbols("numbers", (count,)), symbols("model", (len(dynamics.symbols),))
+        def results(*given: ca.SX) -> list[ca.SX]:
+            dt, q, qd, efforts, bias, memory, parameters = (traced(each)[:, 0] for each in given)
             trace = Trace()
-            trace.name(dynamics.symbols, model)
-            dt, q, qd, efforts, bias, memory = given
+            trace.name(dynamics.symbols, parameters[count:])
             parts = ObserverMemory(memory[:n], memory[n : 2 * n], memory[2 * n :])
             with trace.running():
-                found, after = self.observe(dt[0], q, qd, efforts, bias, parts, numbers)
-            return [*(column([value]) for value in given), column([numbers, model])], [column(after), column(found)]
+                found, after = self.observe(dt[0], q, qd, efforts, bias, parts, parameters[:count])
+            return [column(after), column(found)]
 
         key = digest(dynamics.key, type(dynamics).__qualname__, place, source=__name__)
-        return Program("contact", key, inputs, ((3 * n,), (n + 8,)), build)
+        return Program.of("contact", key, inputs, count + len(dynamics.symbols), ((3 * n,), (n + 8,)), results)
 
 
 class ForceTorqueSensor:

@@ -273,15 +273,13 @@ class CompiledDynamics(Dynamics):
         """
         known, n = self.quantities(), self.robot.n
         check_choice("quantity", quantity, known)
-        names = known[quantity].inputs.split()
-
-        def build() -> tuple[list[ca.SX], list[ca.SX]]:
-            states = [ca.SX.sym(name, n) for name in names]
-            parameters = ca.SX.sym("parameters", len(self.symbols))
-            return [*states, parameters], self.expressions(quantity, states, parameters)
-
+        inputs = tuple((name, n) for name in known[quantity].inputs.split())
         shapes = known[quantity].shapes(n, len(self.parameters.inertial) + 3 * n)  # as `theta` has them
-        return Program(quantity, self.key, tuple((name, n) for name in names), shapes, build)
+
+        def results(*given: ca.SX) -> list[ca.SX]:
+            return self.expressions(quantity, list(given[:-1]), given[-1])
+
+        return Program.of(quantity, self.key, inputs, len(self.symbols), shapes, results)
 
     def expressions(self, quantity: str, states: list[ca.SX], parameters: ca.SX | None = None) -> list[ca.SX]:
         """Return a quantity as CasADi expressions.

@@ -51,10 +51,10 @@ def sensitivity_program(dynamics: CompiledDynamics) -> Program:
     """The three rows (3, n) as a program of q, q̇ and q̈."""
     robot, tree = dynamics.robot, dynamics._tree
     n, mapping, ends = robot.n, dynamics.inertial_map, tools(dynamics.robot)
+    count = len(dynamics.symbols) + mapping.shape[1]
 
-    def build() -> tuple[list[ca.SX], list[ca.SX]]:
-        q, qd, qdd = (ca.SX.sym(name, n) for name in ("q", "qd", "qdd"))
-        model, bodies = ca.SX.sym("model", len(dynamics.symbols)), ca.SX.sym("bodies", mapping.shape[1])
+    def results(q: ca.SX, qd: ca.SX, qdd: ca.SX, parameters: ca.SX) -> list[ca.SX]:
+        model, bodies = ca.vertsplit(parameters, [0, len(dynamics.symbols), count])
         equations, pi = dynamics.equations(), ca.SX.sym("pi", mapping.shape[0])
         p = equations.unpack(model)._replace(armature=ca.SX.zeros(n), pi=pi)
         regressor = ca.jacobian(equations.efforts(q, qd, qdd, p), pi)
@@ -69,8 +69,8 @@ def sensitivity_program(dynamics: CompiledDynamics) -> Program:
             force = ca.fmax(force, linear + LEVER * angular)
             lever = ca.fmax(lever, LEVER * ca.norm_2(p.gravity) * angular)
         masses = ca.sum2(ca.fabs(ca.horzcat(*own)))
-        return [q, qd, qdd, ca.vertcat(model, bodies)], [ca.horzcat(masses, payload + lever, force).T]
+        return [ca.horzcat(masses, payload + lever, force).T]
 
     where = [(link.body, from_pose(link.pose).tolist()) for link in ends]
     key = digest(dynamics.key, type(dynamics).__qualname__, where, source=__name__)
-    return Program("sensitivity", key, (("q", n), ("qd", n), ("qdd", n)), ((3, n),), build)
+    return Program.of("sensitivity", key, (("q", n), ("qd", n), ("qdd", n)), count, ((3, n),), results)

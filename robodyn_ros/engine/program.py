@@ -38,6 +38,24 @@ class Program:
     outputs: tuple[tuple[int, ...], ...]
     build: Callable[[], tuple[Sequence[ca.SX], Sequence[ca.SX]]]
 
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        key: str,
+        inputs: tuple[tuple[str, int], ...],
+        parameters: int,
+        outputs: tuple[tuple[int, ...], ...],
+        results: Callable[..., Sequence[ca.SX]],
+    ) -> Program:
+        """A program by its results as a function of the symbols of the inputs and of a number of parameters."""
+
+        def build() -> tuple[list[ca.SX], Sequence[ca.SX]]:
+            symbols = [ca.SX.sym(label, length) for label, length in (*inputs, ("parameters", parameters))]
+            return symbols, results(*symbols)
+
+        return cls(name, key, inputs, outputs, build)
+
     @property
     def widths(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Numbers per state: of each input, and of each output, the check included."""

@@ -81,17 +81,15 @@ class DOptimality:
         n, dynamics = self._dynamics.robot.n, self._dynamics
         chosen = self._base.columns[self._base.independent].tolist()
 
-        def build() -> tuple[list[ca.SX], list[ca.SX]]:
-            states = [ca.SX.sym(name, n) for name in ("q", "qd", "qdd")]
-            seed = ca.SX.sym("seed", n * len(chosen))
-            parameters = ca.SX.sym("parameters", len(dynamics.symbols))
+        def results(*given: ca.SX) -> list[ca.SX]:
+            *states, seed, parameters = given
             (regressor,) = dynamics.expressions("regressor", states, parameters)
             product = ca.dot(ca.vec(regressor[:, chosen].T), seed)
-            return [*states, seed, parameters], [ca.gradient(product, state) for state in states]
+            return [ca.gradient(product, state) for state in states]
 
         key = digest(*geometry(build_tree(dynamics.robot)), chosen, source=__name__)
         inputs = (("q", n), ("qd", n), ("qdd", n), ("seed", n * len(chosen)))
-        return Program("regressor_reverse", key, inputs, ((n,), (n,), (n,)), build)
+        return Program.of("regressor_reverse", key, inputs, len(dynamics.symbols), ((n,),) * 3, results)
 
 
 KINDS = ("position", "velocity", "acceleration", "effort")

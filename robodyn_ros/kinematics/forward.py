@@ -149,15 +149,14 @@ class Kinematics:
 
     def poses_program(self) -> Program:
         """The function to compile for the poses of all links, stacked (4 L, 4) in the order of ``robot.links``."""
-        n, tree, links = self.robot.n, self.tree, self.robot.links
+        tree, links = self.tree, self.robot.links
 
-        def build() -> tuple[list[ca.SX], list[ca.SX]]:
-            q = ca.SX.sym("q", n)
-            return [q, ca.SX.sym("none", 0)], [ca.vertcat(*(placed(tree, link, q).matrix for link in links))]
+        def results(q: ca.SX, none: ca.SX) -> list[ca.SX]:
+            return [ca.vertcat(*(placed(tree, link, q).matrix for link in links))]
 
         places = [(link.body, from_pose(link.pose).tolist()) for link in links]
         key = digest(*geometry(tree), places, source=__name__)
-        return Program("kinematics_poses", key, (("q", n),), ((4 * len(links), 4),), build)
+        return Program.of("kinematics_poses", key, (("q", self.robot.n),), 0, ((4 * len(links), 4),), results)
 
     def _at(self, quantity: str, link: str, point: ArrayLike) -> Kernel:
         """The kernel of a quantity of a link, for a point of it."""
@@ -173,20 +172,20 @@ class Kinematics:
         check_choice("frame", frame, get_args(Frame))
         n, tree, link = self.robot.n, self.tree, self.robot.link(name)
 
-        def build() -> tuple[list[ca.SX], list[ca.SX]]:
-            q, qd, point = ca.SX.sym("q", n), ca.SX.sym("qd", n), ca.SX.sym("point", 3)
+        def results(q: ca.SX, *more: ca.SX) -> list[ca.SX]:
+            *qd, point = more
             where = placed(tree, link, q, point)
             if kind == "drift":
-                return [q, qd, point], [drift(where, qd)]
+                return [drift(where, *qd)]
             jacobian = geometric_jacobian(where, q, frame)
             if kind == "rate":
-                return [q, qd, point], [ca.reshape(ca.jtimes(ca.vec(jacobian), q, qd), 6, n)]
-            return [q, point], [where.matrix, jacobian]
+                return [ca.reshape(ca.jtimes(ca.vec(jacobian), q, *qd), 6, n)]
+            return [where.matrix, jacobian]
 
         shapes = {"": ((4, 4), (6, n)), "rate": ((6, n),), "drift": ((6,),)}[kind]
         key = digest(*geometry(tree), link.body, from_pose(link.pose).tolist(), source=__name__)
         inputs = (("q", n), ("qd", n)) if kind else (("q", n),)
-        return Program(f"kinematics_{quantity}", key, inputs, shapes, build)
+        return Program.of(f"kinematics_{quantity}", key, inputs, 3, shapes, results)
 
 
 Z = read_only([0.0, 0.0, 1.0])

@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -328,7 +329,7 @@ def step_program(tree: Tree, link: Link) -> Program:
     n = tree.n
     key = digest(*geometry(tree), link.body, from_pose(link.pose).tolist(), source=__name__)
     inputs, outputs = (("q", n), ("secondary", n)), ((n,), (6,), (3,))
-    return Program("inverse_step", key, inputs, outputs, lambda: _step_expressions(tree, link))
+    return Program.of("inverse_step", key, inputs, 39 + 2 * n, outputs, partial(_step_expressions, tree, link))
 
 
 def build_step(tree: Tree, link: Link, compiled: bool) -> DampedStep:
@@ -344,9 +345,8 @@ def build_step(tree: Tree, link: Link, compiled: bool) -> DampedStep:
     return DampedStep(kernel, *given, stepped, residual, measure)
 
 
-def _step_expressions(tree: Tree, link: Link) -> tuple[list[ca.SX], list[ca.SX]]:
+def _step_expressions(tree: Tree, link: Link, q: ca.SX, secondary: ca.SX, parameters: ca.SX) -> list[ca.SX]:
     n = tree.n
-    q, secondary, parameters = ca.SX.sym("q", n), ca.SX.sym("secondary", n), ca.SX.sym("parameters", 39 + 2 * n)
     cuts = [0, *np.cumsum([3, 9, 18, 6, 3, n, n]).tolist()]
     position, rotation, directions, weights, damping, lower, upper = ca.vertsplit(parameters, cuts)
     rotation = ca.reshape(rotation, 3, 3).T
@@ -367,4 +367,4 @@ def _step_expressions(tree: Tree, link: Link) -> tuple[list[ca.SX], list[ca.SX]]
     step = free * (solve_symmetric(H, free * (g - A @ (free * secondary))) + secondary)
     counted = ca.if_else(weights > 0, e, 0)
     measure = ca.vertcat(ca.norm_2(counted[:3]), ca.norm_2(counted[3:]), E)
-    return [q, secondary, parameters], [ca.fmin(ca.fmax(q + step, lower), upper), e, measure]
+    return [ca.fmin(ca.fmax(q + step, lower), upper), e, measure]

@@ -242,12 +242,7 @@ class DDPPrograms:
     def _program(
         self, name: str, key: str, inputs: Inputs, outputs: Shapes, expressions: Callable[..., list[ca.SX]]
     ) -> Program:
-        def build() -> tuple[list[ca.SX], list[ca.SX]]:
-            symbols = [ca.SX.sym(label, length) for label, length in inputs]
-            parameters = ca.SX.sym("parameters", len(self._dynamics.symbols))
-            return [*symbols, parameters], expressions(*symbols, parameters)
-
-        return Program(name, key, inputs, outputs, build)
+        return Program.of(name, key, inputs, len(self._dynamics.symbols), outputs, expressions)
 
     def _motion_of(self, q: ca.SX, qd: ca.SX, tau: ca.SX, p: ca.SX) -> list[ca.SX]:
         names = ("forward", "forward_derivatives")

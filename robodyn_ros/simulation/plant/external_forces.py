@@ -242,12 +242,11 @@ class ExternalForces(Uncopied):
         n, count, contacts, robot = self._robot.n, len(self._parameters), self._contacts, self._robot
         shapes = tuple((type(contact).__name__, contact.link) for contact in contacts)
 
-        def build() -> tuple[list[ca.SX], list[ca.SX]]:
-            q, qd, p = ca.SX.sym("q", n), ca.SX.sym("qd", n), ca.SX.sym("p", count)
-            return [q, qd, p], [_expression(robot, contacts, q, qd, p)]
+        def results(q: ca.SX, qd: ca.SX, p: ca.SX) -> list[ca.SX]:
+            return [_expression(robot, contacts, q, qd, p)]
 
         key = digest(geometry(build_tree(self._robot)), self._links, shapes, source=__name__)
-        return Program(NAME, key, (("q", n), ("qd", n)), ((n,),), build)
+        return Program.of(NAME, key, (("q", n), ("qd", n)), count, ((n,),), results)
 
     @cached_property
     def _kernel(self) -> Kernel:
