@@ -22,6 +22,7 @@ from visualization_msgs.msg import Marker
 import robodyn_ros as rd
 from robodyn_ros.control.contact import contact_of
 from robodyn_ros.control.loop_settings import loop_default_values
+from robodyn_ros.control.momentum_observer import ForceTorqueSensor
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.dynamics import STANDARD_GRAVITY
 from robodyn_ros.nodes.common.messages import JointOrder
@@ -298,3 +299,23 @@ def test_measured_efforts_are_observed_with_the_present_model(prr):
         state.header.stamp.nanosec = k * 1_000_000
         topics._on_state(serialize_message(state))
     assert_allclose(topics._observer.efforts, -0.5, atol=1e-6)  # ~/tare goes on
+
+
+def test_only_what_is_wrong_with_a_message_of_the_sensor_is_refused(prr):
+    """An error of the loop is not put down to the sensor; the node logs it as an error of its own."""
+    robot, counted = rd.load_robot(prr), []
+    topics = ContactTopics.__new__(ContactTopics)
+    topics._source, topics._robot, topics._link, topics._sensed = "sensor", robot, "tool", False
+    topics._kinematics, topics._sensor = rd.Kinematics(robot), ForceTorqueSensor()
+    faults = SimpleNamespace(count=lambda kind, problem: counted.append((kind, str(problem))))
+    command = SimpleNamespace(state=(np.array(list(START.values())),))
+    topics._closed = SimpleNamespace(latest=(Time(sec=1), command), faults=faults)
+    settings = SimpleNamespace(contact=object())
+    judge = MagicMock(side_effect=rd.InputError("efforts, wrench", "of the loop"))
+    topics._loop = SimpleNamespace(settings=settings, dynamics=rd.create_dynamics("rnea", robot), judge_contact=judge)
+    for wrong in (push((1.0, 2.0, 3.0), "elbow"), push((1.0, np.nan, 3.0))):
+        topics._on_sensor(serialize_message(wrong))
+    assert [kind for kind, _ in counted] == ["force-torque refused"] * 2 and not judge.called
+    with pytest.raises(rd.InputError, match="of the loop"):
+        topics._on_sensor(serialize_message(push((1.0, 2.0, 3.0))))
+    assert len(counted) == 2

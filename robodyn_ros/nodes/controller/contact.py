@@ -186,20 +186,22 @@ class ContactTopics:
         latest, is_observed = self._closed.latest, self._loop.settings.contact is not None
         if self._source != "sensor" or latest is None or latest[1].state is None or not is_observed:
             return
-        with self._closed.faults.counting("force-torque refused"):
+        q, kinematics = latest[1].state[0], self._kinematics
+        try:
             message = decode(data, WrenchStamped)
             force, torque = message.wrench.force, message.wrench.torque
-            q = latest[1].state[0]
-            frame = self._kinematics.pose(message.header.frame_id, q)
+            frame = kinematics.pose(message.header.frame_id, q)
             measured = (force.x, force.y, force.z, torque.x, torque.y, torque.z)
             own = self._sensor.external(measured, frame[:3, :3], np.asarray(self._loop.dynamics.parameters.gravity))
-            self._sensed, self._silent = True, 0
-            at_link = self._kinematics.pose(self._link, q).copy()
-            at_link[:3, :3] = np.eye(3)  # the link's origin with the root link's axes
-            wrench = wrench_at(np.linalg.inv(at_link) @ frame, own)
-            efforts = self._kinematics.jacobian(self._link, q).T @ wrench
-            self._loop.judge_contact(np.zeros(self._robot.n), wrench)
-            self._publish(message.header.stamp, q, efforts, wrench)
+        except RobodynError as problem:  # of the message
+            self._closed.faults.count("force-torque refused", problem)
+            return
+        self._sensed, self._silent = True, 0
+        at_link = kinematics.pose(self._link, q).copy()
+        at_link[:3, :3] = np.eye(3)  # the link's origin with the root link's axes
+        wrench = wrench_at(np.linalg.inv(at_link) @ frame, own)
+        self._loop.judge_contact(np.zeros(self._robot.n), wrench)
+        self._publish(message.header.stamp, q, kinematics.jacobian(self._link, q).T @ wrench, wrench)
 
     def _publish(self, stamp: Time, q: Array, efforts: Array, wrench: Array) -> None:
         """Publish efforts (n,), and a wrench (6,) about the link's origin in the root link's axes."""
