@@ -32,7 +32,11 @@ LONGEST_WAIT = 3600.0  #: Longest time until a trajectory may begin [s].
 
 ToolTarget = Literal["pose", "twist", "wrench"]  #: Kinds of targets that may be streamed to the tool.
 
-TOOL_STATES = ("follows", "unreachable", "detour")
+TOOL_STATES = {
+    CODES["TOOL_FOLLOWS"]: "follows",
+    CODES["TOOL_STANDS"]: "unreachable",
+    CODES["TOOL_DETOUR"]: "detour",
+}
 """States of a streamed tool: it follows; it waits where its path ends; it moves to its target by a detour."""
 
 
@@ -161,8 +165,7 @@ class ReferenceManager(RunningCore):
         references = self.memory().references
         place = number % CODES["OUTCOMES"]
         known = int(references.outcome_ids[place]) == number
-        outcome = int(references.outcomes[place]) if known else CODES["CORE_SWITCHED_OFF"]
-        return None if outcome == CODES["CORE_UNDER_WAY"] else goals.OUTCOMES[outcome - 1]
+        return goals.OUTCOMES[int(references.outcomes[place]) if known else CODES["CORE_SWITCHED_OFF"]]
 
     @property
     def dropped(self) -> int:

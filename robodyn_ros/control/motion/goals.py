@@ -9,10 +9,10 @@ Tolerances, and the results of a goal of the action FollowJointTrajectory, are t
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -72,8 +72,15 @@ class Tolerances:
 Mode = Literal["waiting", "hold", "follow", "track"]
 """Source of the reference: none before the first state, a hold, a trajectory, or a stream."""
 
-MODES: tuple[Mode, ...] = ("waiting", "hold", "follow", "hold", "track", "track")
-"""The mode of each source, in the order of ``memory.h``: waiting, held, trajectory, stopping, stream, tool."""
+MODES: Mapping[int, Mode] = {
+    CODES["WAITING"]: "waiting",
+    CODES["HELD"]: "hold",
+    CODES["TRAJECTORY"]: "follow",
+    CODES["STOPPING"]: "hold",
+    CODES["STREAM"]: "track",
+    CODES["TOOL"]: "track",
+}
+"""The mode of each source of the core's reference (``memory.h``)."""
 
 Outcome = Literal[
     "succeeded", "path tolerance violated", "goal tolerance violated", "replaced", "held", "interrupted", "stopped"
@@ -81,7 +88,17 @@ Outcome = Literal[
 """Ends of a trajectory; ``interrupted``: by a fault, by a gap in the states, or because the limits did not let it begin
 at the reference of its start time; ``stopped``: with the whole loop."""
 
-OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)  #: Outcomes in the order of ``core.h``, whose codes begin with 1.
+OUTCOMES: Mapping[int, Outcome | None] = {
+    CODES["CORE_UNDER_WAY"]: None,
+    CODES["CORE_SUCCEEDED"]: "succeeded",
+    CODES["CORE_OFF_PATH"]: "path tolerance violated",
+    CODES["CORE_OFF_GOAL"]: "goal tolerance violated",
+    CODES["CORE_REPLACED"]: "replaced",
+    CODES["CORE_HELD"]: "held",
+    CODES["CORE_INTERRUPTED"]: "interrupted",
+    CODES["CORE_SWITCHED_OFF"]: "stopped",
+}
+"""The outcome of each code of the core (``core.h``)."""
 
 
 def joint_columns(robot: Robot, joints: Sequence[str] | None) -> list[int]:
