@@ -290,11 +290,20 @@ def _samples(
 ) -> PreparedSamples:
     segments = prepared.segment_samples(delay)
     samples = RecordedSamples.of(segments, delay, [prepared.weights(one) for one in segments])
-    signal = prepared.effort_kind, prepared.cutoff, delay, error, max(one.periods for one in prepared.segments)
-    used = float(sum(len(one.t) * one.step * max(1, one.periods) for one in prepared.segments))
-    still = tuple(name for name, moves in zip(robot.joint_names, prepared.moving, strict=True) if not moves)
-    notes, noise = _notes(samples, prepared), position_noise(*recording.position)
-    return PreparedSamples(recording.name, samples, *signal, used, recording.duration, still, notes, noise)
+    return PreparedSamples(
+        recording.name,
+        samples,
+        effort=prepared.effort_kind,
+        cutoff=prepared.cutoff,
+        delay=delay,
+        delay_error=error,
+        periods=max(one.periods for one in prepared.segments),
+        used=float(sum(len(one.t) * one.step * max(1, one.periods) for one in prepared.segments)),
+        duration=recording.duration,
+        still=tuple(name for name, moves in zip(robot.joint_names, prepared.moving, strict=True) if not moves),
+        notes=_notes(samples, prepared),
+        noise=position_noise(*recording.position),
+    )
 
 
 def _notes(samples: RecordedSamples, prepared: PreparedRecording) -> tuple[str, ...]:

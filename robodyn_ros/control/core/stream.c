@@ -48,8 +48,9 @@ static void bend(Tool* y, double t, double T, double ahead, const double* x, con
   }
 }
 
-/* Velocity and acceleration of the stream at its newest pose, by the parabola through it and two earlier ones. At least
-   `KNOT` lies between them, because noise of a pose is divided by that time. */
+/* Velocity and acceleration of the stream at its newest pose, by the parabola through it and two earlier ones, or by the
+   line through it and the first one while there are no others. At least `KNOT` lies between them, because noise of a
+   pose is divided by that time; less does only while the whole stream is shorter. */
 static void differentiate(const Settings* s, const Tool* y, double* v, double* a) {
   double first[6], second[6];
   const int one = y->knots > 2 && y->stamp[0] - y->stamp[1] < KNOT ? 2 : 1, has_two = y->knots > one + 1;
