@@ -150,14 +150,11 @@ class WrenchInput:
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         force, torque = message.wrench.force, message.wrench.torque
-        try:
+        with self._faults.counting("wrench refused"):
             self._outside.release()
             push = (force.x, force.y, force.z), (torque.x, torque.y, torque.z)
             self._outside.push(message.header.frame_id or self._tip, *push)
-        except RobodynError as problem:
-            self._faults.count("wrench refused", problem)
-            return
-        self._until = self._now + self._period
+            self._until = self._now + self._period
 
 
 class SimulatorOutput:
@@ -272,10 +269,8 @@ class HeldJoints:
             dynamics.configure(inertial=dynamics.parameters.inertial + change)
 
     def _on_goal(self, message: JointState) -> None:
-        try:
+        with self._faults.counting("goal of a locked joint refused"):
             self._goal = self._accepted(message)
-        except RobodynError as problem:
-            self._faults.count("goal of a locked joint refused", problem)
 
     def _accepted(self, message: JointState) -> Array:
         goal: Array = self._goal.copy()
