@@ -7,6 +7,7 @@ import copy
 import pickle
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from arms import BODY, joint, link, robot
@@ -175,7 +176,10 @@ CASES = {
             "<origin> xyz=",
         ),
     },
-    "link 'tip'": {"impossible tool": (beside(link("tip", -0.1), weld("arm", "tip")), "negative")},
+    "link 'tip'": {
+        "impossible tool": (beside(link("tip", -0.1), weld("arm", "tip")), "negative"),
+        "far away": (beside(link("tip"), weld("arm", "tip", xyz=(0, 1e101, 0))), "beyond the range of numbers"),
+    },
     "robot 'x'": {
         "no link": (robot("x"), "has no link"),
         "no joint": (robot("x", BASE), "no joint that moves"),
@@ -258,8 +262,12 @@ def test_a_motion_that_moves_no_inertia_is_an_error_of_the_dynamics(element: str
     assert error.value.element == element
 
 
-def test_an_arm_whose_inertia_is_beyond_all_numbers() -> None:
-    parts = (BASE, link("arm", 1.0, (1e200, 0, 0)), joint("hinge", "revolute", "base", "arm", (0, 1, 0)))
+@pytest.mark.parametrize(
+    "given", [(1.0, (1e200, 0, 0)), (1e101, (1, 0, 0)), (1.0, (1, 0, 0), (0, 0, 0, 1e101, 0, 1e101))]
+)
+def test_an_arm_whose_inertia_is_beyond_all_numbers(given: tuple[Any, ...]) -> None:
+    """Or so great that products of it are."""
+    parts = (BASE, link("arm", *given), joint("hinge", "revolute", "base", "arm", (0, 1, 0)))
     arm = load_robot(robot("x", *parts))
     with pytest.raises(RobotDescriptionError, match="beyond the range of numbers") as error:
         create_dynamics("rnea", arm)

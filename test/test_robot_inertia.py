@@ -116,12 +116,13 @@ def test_a_great_inertia_is_repaired_as_a_small_one(tmp_path: Path, command) -> 
         load_robot(none, accept=["repaired_inertia"])
 
 
-@pytest.mark.parametrize("upper", [link("upper", 1e308, COM), link("upper", 2.0, COM, (0.02, 0, 0, 1e307, 0, 1e307))])
-def test_check_has_findings_about_great_numbers(upper: str, tmp_path: Path, command) -> None:
+@pytest.mark.parametrize("given", [(1e308, COM), (2.0, COM, (0.02, 0, 0, 1e307, 0, 1e307)), (2.0, (0.1, 1e308, 0.0))])
+def test_check_has_findings_about_great_numbers(given, tmp_path: Path, command) -> None:
     """No overflow of its own numbers is in the way."""
     path = tmp_path / "great.urdf"
-    path.write_text(arm().replace(link("upper", 2.0, COM, WRONG, TURNED), upper), encoding="utf-8")
-    assert "'upper'" in command.out("check", path, code=1)
+    path.write_text(arm().replace(link("upper", 2.0, COM, WRONG, TURNED), link("upper", *given)), encoding="utf-8")
+    said = command.out("check", path, code=1)
+    assert "error: robot 'arm'" in said and "beyond the range of numbers" in " ".join(said.split())
 
 
 def test_a_negative_mass_becomes_none() -> None:

@@ -136,7 +136,6 @@ class LockedJoints:
             raise InputError("joints", f"must name at least one of {', '.join(whole.joint_names)}", free)
         self.whole = whole
         self.names = tuple(name for name in whole.joint_names if name not in free)
-        self._leader = {body.joint.name: body for body in whole.bodies}
         self.carrying = tuple(name for name in self.names if name in set(self._carrying()))
 
     @cached_property

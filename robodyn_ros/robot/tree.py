@@ -173,6 +173,9 @@ A point mass on a joint's axis has a relative inertia of 1e-32 with exact number
 written as 1.5708. A 1 mm tool on a 30 m gantry, which is real, has 1e-9.
 """
 
+GREATEST = 1e100
+"""Greatest distance of two frames [m] and inertia that a joint moves [kg m²]: the product of three is a number."""
+
 _OVERFLOW = "its masses and lengths multiply to something beyond the range of numbers"
 
 PICTURES = (
@@ -234,7 +237,7 @@ def nearest_possible(inertial: Inertial) -> Inertial:
 
 
 def check_finite(robot: Robot) -> None:
-    """Check that products of the lengths and masses, which are finite, are finite too.
+    """Check that lengths, and products of lengths and masses, which are finite, stay so in the equations.
 
     Raises:
         RobotDescriptionError: one is not; the message names the link.
@@ -242,7 +245,8 @@ def check_finite(robot: Robot) -> None:
     parts = [(link.name, link.pose, link.inertial or Inertial()) for link in robot.links]
     parts += [(body.name, body.placement, body.inertial) for body in robot.bodies]
     for name, pose, own in parts:
-        if not all(np.isfinite(array).all() for array in (pose.translation, own.com, own.inertia)):
+        lengths_fit = (np.abs(pose.translation) <= GREATEST).all()
+        if not lengths_fit or not np.isfinite([*own.com, *own.inertia.ravel()]).all():
             raise RobotDescriptionError(f"link {name!r}", _OVERFLOW)
 
 
@@ -276,10 +280,10 @@ def check_moves_inertia(robot: Robot) -> None:
 def _least_inertia(robot: Robot, q: Array) -> tuple[float, tuple[int, ...]]:
     """The least relative inertia of any motion at pose q, and the indices of the joints that take part in it.
 
-    An inertia above ``SINGULAR`` gives infinity and no joints; an overflow gives NaN and no joints.
+    An inertia above ``SINGULAR`` gives infinity and no joints; one beyond ``GREATEST`` gives NaN and no joints.
     """
     M, bound = _mass_matrix(robot, q)
-    if not np.isfinite(M).all() or not np.isfinite(bound).all():
+    if not np.isfinite(M).all() or not (bound <= GREATEST).all():
         return np.nan, ()
     diagonal = np.diag(M) / np.where(bound > 0.0, bound, 1.0)
     weakest = int(np.argmin(diagonal))

@@ -60,7 +60,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_option(parser, "--json", "print JSON instead of tables", bool)
 
 
-@np.errstate(over="ignore")  # what is beyond the range of numbers is infinite in the findings
+@np.errstate(over="ignore", divide="ignore")  # what is beyond the range of numbers is infinite in the findings
 def run(args: Namespace) -> ExitCode:
     """Check, and print the findings; the answer is no if there is an error or a warning."""
     document = read_document(arm_source(args))

@@ -91,6 +91,6 @@ def afforded(explained: dict[str, Array]) -> dict[str, float]:
     for name in ("unknown_payload", "push_force"):
         if (most := float(explained[name].max())) > AFFORDED:
             value = getattr(SafetySettings(), name) * AFFORDED / most
-            place = 10.0 ** np.floor(np.log10(value))
+            place = 10.0 ** np.floor(np.log10(max(value, np.finfo(float).tiny)))
             found[name] = float(f"{np.floor(value / place) * place:.1g}")
     return found
