@@ -74,6 +74,18 @@ def test_a_joint_that_cannot_overcome_its_friction_is_named():
         point_to_point(dynamics, np.zeros(3), GOAL)
 
 
+def test_without_any_limit_no_time_is_the_shortest():
+    """It was 0.02 s. A limit of one joint is enough, or the rate of the commands, or a joint that stays."""
+    dynamics, goal = create_dynamics("rnea", load_robot(arm()), compiled=False), np.array([0.8, 0.0, 1.1])
+    none = {"velocity_limit": np.array([np.inf, 9.0, np.inf]), "effort_limit": np.inf}
+    with pytest.raises(InputError, match=r"velocity_limit: each joint that moves \('j0', 'j2'\) has none"):
+        point_to_point(dynamics, np.zeros(3), goal, **none)
+    assert point_to_point(dynamics, goal, goal, **none).duration == 0.02
+    limited = none | {"velocity_limit": np.array([np.inf, np.inf, 2.0])}
+    assert point_to_point(dynamics, np.zeros(3), goal, **limited).duration == pytest.approx(15 / 8 * 1.1 / 1.6)
+    assert point_to_point(dynamics, np.zeros(3), goal, **none, period=2e-3).duration > 0.1
+
+
 @pytest.mark.parametrize("rate", [200.0, 500.0])
 @pytest.mark.parametrize("friction", ["", '<dynamics damping="0.9" friction="1.1"/>'], ids=["free", "viscous"])
 def test_commands_at_a_rate_keep_a_light_and_strong_arm_on_its_path(rate, friction):

@@ -73,8 +73,8 @@ def point_to_point(
             motion is slow enough for every joint to stay within ``LAG`` of its path, with the default gains.
 
     Raises:
-        InputError: a wrong shape, something not finite, a limit not above 0, or effort limits below gravity and
-            friction somewhere on the path; the message names the joint.
+        InputError: a wrong shape, something not finite, a limit not above 0, no limit at all for the joints that move,
+            or effort limits below gravity and friction somewhere on the path; the message names the joint.
     """
     robot = dynamics.robot
     shape = (robot.n,)
@@ -93,7 +93,12 @@ def point_to_point(
         return _exceeded_limit(dynamics, motion, effort) is None and _lag(dynamics, motion, duration, period) <= LAG
 
     softly = limit_ratio * robot.symmetric_acceleration_limit, limit_ratio * robot.jerk_limit
-    shortest = max(SHORTEST, float(_shortest(np.abs(last - first), speed, *softly).max()))
+    needed = _shortest(np.abs(last - first), speed, *softly)
+    if not (needed.any() or np.isfinite(effort).any() or period) and (moves := first != last).any():
+        joints = ", ".join(repr(robot.joint_names[k]) for k in np.flatnonzero(moves))
+        missing = f"each joint that moves ({joints}) has none, and none of acceleration, jerk or effort"
+        raise InputError("velocity_limit", f"{missing}: no time is the shortest", velocity_limit)
+    shortest = max(SHORTEST, float(needed.max()))
     duration = shortest
     while not fits(duration):
         if duration > LONGEST:
