@@ -322,7 +322,7 @@ static int test_efforts(const Settings* s, Consistency* c, double T, double age,
   s->inverse(middle, mean, gained, s->model, needed);
   s->mass_matrix(q, s->model, mass);
   s->sensitivity(middle, mean, gained, s->sensitivity_model, rows);
-  if (!c->unconfirmed) {
+  if (!is_unconfirmed(c)) {
     EACH { c->commanded[i] = c->impulse[i] / T; c->realized[i] = needed[i]; }
     c->realized_t = c->last_t;
   }
