@@ -41,7 +41,8 @@ SPREAD = 3.0
 CHANGED = 0.01
 """Ratio of a joint's effort below which a change of the model does not change the control [-]."""
 
-LONGEST_NAME = 44  #: Greatest length of a combination's name that leaves room for its numbers in 80 columns.
+LONGEST_NAME = 44
+"""Greatest length of a combination's name, which leaves room for its numbers in 80 columns [characters]."""
 
 Table = tuple[tuple[str, ...], list[tuple[str, ...]]]
 """Heading and rows."""
