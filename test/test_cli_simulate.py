@@ -166,8 +166,8 @@ def test_an_effort_changes_as_fast_as_on_the_node(given, wrist):
 
 
 def test_a_plan_is_simulated_with_its_efforts(command, tmp_path):
-    """The file of `robodyn plan --out`, here with the joints in another order."""
-    found = rd.plan(ROBOT, to=[0.5, -0.4, 0.6]).plan
+    """The file of `robodyn plan --out`, here with the joints in another order. The arm is where it begins."""
+    found = rd.plan(ROBOT, to=[0.5, -0.4, 0.6], start=[0.3, -0.2, 0.1]).plan
     parts = {name: getattr(found, name)[:, [2, 0, 1]] for name in ("q", "qd", "qdd", "effort")}
     replace(found, joints=("wrist", "elevator", "shoulder"), **parts).save(tmp_path / "plan.json")
     run = ["simulate", PRR, "--motion", tmp_path / "plan.json", "--controller", "pd"]

@@ -22,7 +22,7 @@ Examples:
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from math import isfinite, isnan
@@ -76,7 +76,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = "pose to go to and rest at: 0.3,-1,0 or joint=-1,joint=0.2; repeatable (default: stay)"
     add_option(motion, "--to POSE", text, repeatable=True)
     add_option(motion, "--tour", "the motion of `robodyn demo`, for the PRR arm", bool)
-    add_option(motion, "--motion FILE", "follow the JointTrajectory in this file, JSON or YAML, or a plan", Path)
+    add_option(motion, "--motion FILE", "follow a JointTrajectory, JSON or YAML, or a plan, from where it begins", Path)
     add_simulated(parser, "the nodes simulator and controller", "seed:=3 or controller:dynamics:=lagrangian")
     text = "write the recording here: .csv, .mcap, or a folder without ending for a rosbag2"
     add_option(parser, "--out PATH", text, Path)
@@ -120,13 +120,18 @@ def _writer(args: Namespace) -> Callable[[Path, Trial, Robot], None] | None:
 def _simulate(args: Namespace, robot: Robot, given: dict[str, LoadedParameters]) -> tuple[Trial, float]:
     """Build hardware and control loop, give the loop its trajectory, and run: the trial, and the time it took [s]."""
     simulator, controller = given.values()
-    if args.tour and robot.joint_names == TOUR_JOINTS:  # it begins where the arm is, as in the demonstration
-        for name, position in zip(TOUR_JOINTS, POSES[TOUR[0]], strict=True):
-            simulator.setdefault(f"initial_position.{name}", position)
+    motion = None if args.motion is None else _read_motion(args.motion, robot)
+    start: Iterable[float] = ()  # where the motion begins, the arm is
+    if args.tour and robot.joint_names == TOUR_JOINTS:
+        start = POSES[TOUR[0]]
+    elif motion is not None and motion.times[0] == 0.0:
+        start = motion.positions[0].tolist()
+    for name, position in zip(robot.joint_names, start, strict=False):
+        simulator.setdefault(f"initial_position.{name}", position)
     args.controller = args.controller or controller.get("controller", "computed_torque")
     passive = args.controller == PASSIVE
     hardware, unused = make_simulated(simulator | {"brake": False} if passive else simulator, robot)
-    trajectory, duration = _motion(args, robot, hardware)
+    trajectory, duration = _motion(args, robot, hardware, motion)
     loop = None
     if not passive:
         loop, unused_by_loop = make_loop(controller | {"controller": args.controller}, robot)
@@ -140,16 +145,16 @@ def _simulate(args: Namespace, robot: Robot, given: dict[str, LoadedParameters])
     return _run_trial(hardware, loop, duration), perf_counter() - begun
 
 
-def _motion(args: Namespace, robot: Robot, hardware: Hardware) -> tuple[Trajectory | None, float]:
+def _motion(
+    args: Namespace, robot: Robot, hardware: Hardware, motion: Trajectory | None
+) -> tuple[Trajectory | None, float]:
     """The motion that the options ask for, if any, and the duration of the trial [s]."""
     duration = args.duration
     if args.controller == PASSIVE and (args.to or args.tour or args.motion):
         raise InputError("--controller", "must be a control law if the arm is to move", PASSIVE)
     if duration is not None and not 0.0 < duration <= LONGEST:
         raise InputError("--duration", f"must be above 0 s, and {LONGEST:g} s at most, not {duration!r}", duration)
-    trajectory = requested_trajectory(args.to, args.tour, duration or DURATION, robot, hardware.plant.q)
-    if args.motion is not None:
-        trajectory = _read_motion(args.motion, robot)
+    trajectory = motion or requested_trajectory(args.to, args.tour, duration or DURATION, robot, hardware.plant.q)
     if duration is None:
         duration = trajectory.duration if trajectory is not None else DURATION
     return trajectory, duration
