@@ -82,7 +82,7 @@ MISTAKES = {
     "derive PRR --gravity 0 0 nan": "--gravity: must be 3 finite numbers",
     "derive PRR --of lagrangean": "(is it 'lagrangian'?)",
     "excite PRR --from HOEM": "error: --from: 'HOEM' is neither",
-    "excite PRR --gravity 0 0 -60": "error: start: is beyond the limits: effort is at",
+    "excite PRR --gravity 0 0 -60": "error: start: is beyond the limits: effort of joint 'elevator' is at",
     "excite PRR --floor nan": "error: --floor: has a bound that is no number",
     "excite PRR --box 0 0 0 1 1 1 --floor 2": "error: --box and --floor: has nothing between",
     "excite PRR --floor 3": "error: --floor: is beyond the limits: place of link 'carriage'",

@@ -5,6 +5,7 @@
 
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -293,7 +294,8 @@ def test_the_launch_argument_accept_is_a_list_of_names(given, names):
 def test_a_push_ends_also_after_a_reset():
     """One that comes between the reset and the first step of time after it, as while the simulation is paused."""
     heard, done = [], []
-    node = SimpleNamespace(create_subscription=lambda kind, topic, call, qos: heard.append(call), faults=None)
+    faults = SimpleNamespace(counting=lambda kind: nullcontext())
+    node = SimpleNamespace(create_subscription=lambda kind, topic, call, qos: heard.append(call), faults=faults)
     outside = SimpleNamespace(release=lambda: done.append("release"), push=lambda link, *_: done.append(link))
     wrenches = WrenchInput(node, outside, "tool", 0.2)
     wrenches.expire(3.0)
