@@ -109,10 +109,7 @@ def make_loop_settings(values: NamedValues, dynamics: Dynamics, controller: str 
     gains = [values.settings(JointGains, f"gains.{name}.") for name in names]
     stiffness, damping, _ = joint_gains(GravityCompensation, dynamics, robot.home, gains)
     tolerances = [values.settings(JointTolerances, f"constraints.{name}.") for name in names]
-    given = [[values[f"{kind}_limits.{name}"] for name in names] for kind in LIMIT_DEFAULTS]
-    efforts, rates, speeds = ([np.inf if (value or 0.0) >= NO_LIMIT else value for value in kind] for kind in given)
-    rates = [EFFORT_RATE * most or np.inf if rate is None else rate for most, rate in zip(efforts, rates, strict=True)]
-    limits = Limits.of(robot, efforts, rates, speeds)
+    limits = _limits_of(values, robot)
     safety = values.settings(SafetySettings)
     drives = DriveCompensation.of(robot, values.settings(CompensationSettings).drive_compensates)
     needed = StaticLoad.anywhere(dynamics, 1.0 - drives.gravity, carried=safety.externally_supported)
@@ -124,6 +121,18 @@ def make_loop_settings(values: NamedValues, dynamics: Dynamics, controller: str 
     deceleration = np.array([own.max_deceleration_on_cancel or joint.deceleration for own, joint in joints])
     more = safety, reactions, deceleration, drives, contact_of(values, dynamics)
     return LoopSettings(law, limits, Feedback(stiffness, damping), allowed, *more)
+
+
+def _limits_of(values: NamedValues, robot: Robot) -> Limits:
+    given = [[values[f"{kind}_limits.{name}"] for name in robot.joint_names] for kind in LIMIT_DEFAULTS]
+    efforts, rates, speeds = ([np.inf if (value or 0.0) >= NO_LIMIT else value for value in kind] for kind in given)
+    rates = [effort_rate(most) if rate is None else rate for most, rate in zip(efforts, rates, strict=True)]
+    return Limits.of(robot, efforts, rates, speeds)
+
+
+def effort_rate(most: float | None) -> float:
+    """The default limit of an effort's rate [N·m/s] or [N/s] for an effort limit; infinite where there is none."""
+    return EFFORT_RATE * (most or 0.0) or np.inf
 
 
 def with_streams(settings: LoopSettings, values: NamedValues) -> LoopSettings:
@@ -209,8 +218,8 @@ def limit_specs(joint: Joint, effort: float | None = None) -> list[ParameterSpec
     text = (
         f"greatest change of the effort of joint {joint.name} [{unit}/s]; {EFFORT_RATE:g} times the limit unless given"
     )
-    most = (effort if effort is not None else default or 0.0) * EFFORT_RATE or NO_LIMIT
-    rate = ParameterSpec(f"effort_rate_limits.{joint.name}", min(most, NO_LIMIT), text, "", (1e-9, NO_LIMIT))
+    most = min(effort_rate(default if effort is None else effort), NO_LIMIT)
+    rate = ParameterSpec(f"effort_rate_limits.{joint.name}", most, text, "", (1e-9, NO_LIMIT))
     text = f"greatest speed of joint {joint.name} [{joint.position_unit}/s]; the URDF's unless given, and at most that"
     greatest = min(joint.velocity or NO_LIMIT, NO_LIMIT)  # as in Limits.of
     return [limit, rate, ParameterSpec(f"velocity_limits.{joint.name}", greatest, text, "", (0.0, greatest))]

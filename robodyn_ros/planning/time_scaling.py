@@ -28,7 +28,7 @@ import numpy as np
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.engine.casadi import ca
 from robodyn_ros.errors import InputError, need
-from robodyn_ros.planning.collocation.program import require_limits, shortest_duration
+from robodyn_ros.planning.collocation.program import require_time, shortest_duration
 from robodyn_ros.planning.plan import Plan, Violation
 from robodyn_ros.planning.problem import Problem, speed
 from robodyn_ros.planning.verification import LIMIT_TOLERANCE, SLOWED, infeasibility, refined, verify
@@ -99,7 +99,7 @@ def plan(problem: Problem, settings: TimeScalingSettings | None = None) -> Plan:
     why = infeasibility(problem)
     if why is not None:
         return Plan.refused(problem.joints, *why, METHOD, perf_counter() - begun)
-    require_limits(problem, ("velocity", "acceleration"))
+    require_time(problem, ("velocity", "acceleration"))
     path, ratio = spline(problem.stops), 1.0
     profile = times = None
     for _ in range(ATTEMPTS):

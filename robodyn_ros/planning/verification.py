@@ -92,6 +92,13 @@ def _violations_of_stops(problem: Problem, stops: tuple[Array, ...]) -> Iterator
     at_rest = [("start", stops[0])] if not problem.first[1].any() else []
     if fixed[-1] and rests(problem.goal, n):
         at_rest.append(("goal", stops[-1]))
+    yield from _violations_at_rest(problem, stops, at_rest)
+
+
+def _violations_at_rest(
+    problem: Problem, stops: tuple[Array, ...], at_rest: list[tuple[str, Array]]
+) -> Iterator[tuple[str, Violation]]:
+    limits = problem.bounds
     units, friction = _effort_units(problem), problem.dynamics.parameters.coulomb
     for title, q in at_rest:
         held, moves = np.abs(problem.model.holding(q)), np.ptp(stops, axis=0) > GOAL_TOLERANCE

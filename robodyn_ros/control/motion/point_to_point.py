@@ -26,8 +26,10 @@ the duration limits this error.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.checks import finite_array
 from robodyn_ros.control.laws.base import FrictionCompensation
@@ -93,12 +95,10 @@ def point_to_point(
         return _exceeded_limit(dynamics, motion, effort) is None and _lag(dynamics, motion, duration, period) <= LAG
 
     softly = limit_ratio * robot.symmetric_acceleration_limit, limit_ratio * robot.jerk_limit
-    needed = _shortest(np.abs(last - first), speed, *softly)
-    if not (needed.any() or np.isfinite(effort).any() or period) and (moves := first != last).any():
-        joints = ", ".join(repr(robot.joint_names[k]) for k in np.flatnonzero(moves))
-        missing = f"each joint that moves ({joints}) has none, and none of acceleration, jerk or effort"
-        raise InputError("velocity_limit", f"{missing}: no time is the shortest", velocity_limit)
-    shortest = max(SHORTEST, float(needed.max()))
+    if not period:
+        kinds = dict(zip(("velocity", "acceleration", "jerk"), (speed, *softly), strict=True))
+        require_limits("velocity_limit", robot.joint_names, first != last, kinds, effort)
+    shortest = max(SHORTEST, float(_shortest(np.abs(last - first), speed, *softly).max()))
     duration = shortest
     while not fits(duration):
         if duration > LONGEST:
@@ -110,6 +110,28 @@ def point_to_point(
         middle = (low + high) / 2.0
         low, high = (low, middle) if fits(middle) else (middle, high)
     return rest_to_rest([first, last], [0.0, high])
+
+
+def require_limits(
+    name: str, joints: Sequence[str], moves: NDArray[np.bool_], kinds: Mapping[str, Array], effort: Array
+) -> None:
+    """Refuse a motion whose shortest time no limit keeps above 0.
+
+    Args:
+        name: of the input that lacks limits.
+        joints: names of the joints.
+        moves: whether each of them moves (n,).
+        kinds: kind of limit → limits of each joint by itself (n,).
+        effort: limits of effort (n,), which count for all joints.
+
+    Raises:
+        InputError: there is no effort limit, and none of these kinds of a joint that moves.
+    """
+    kept = np.isfinite(list(kinds.values())).any(axis=0)
+    if moves.any() and not (kept & moves).any() and not np.isfinite(effort).any():
+        names = ", ".join(repr(joint) for joint, moved in zip(joints, moves, strict=True) if moved)
+        missing = f"each joint that moves ({names}) has none of {', '.join(kinds)} or effort: no time is the shortest"
+        raise InputError(name, missing, kinds)
 
 
 def rest_to_rest(waypoints: ArrayLike, times: ArrayLike) -> Trajectory:

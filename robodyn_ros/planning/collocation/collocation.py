@@ -33,7 +33,7 @@ from robodyn_ros.engine.casadi import ca
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.planning import time_scaling
 from robodyn_ros.planning.collocation.initial_guess import initial_guesses
-from robodyn_ros.planning.collocation.program import Guess, Mesh, NonlinearProgram, require_limits
+from robodyn_ros.planning.collocation.program import Guess, Mesh, NonlinearProgram, require_time
 from robodyn_ros.planning.collocation.scheme import SCHEMES, Scheme
 from robodyn_ros.planning.cost import MinimumTime, time_alone
 from robodyn_ros.planning.plan import METHODS, Plan
@@ -125,7 +125,7 @@ class _MeshRefinement:
         if why is not None:
             return Plan.refused(problem.joints, *why, self._settings.scheme, perf_counter() - self._begun)
         if problem.duration is None and time_alone(problem.cost):
-            require_limits(problem)
+            require_time(problem)
         found = self._search()
         return found if found.solved else self._feasible(found)
 

@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.control.motion.point_to_point import require_limits
 from robodyn_ros.engine.casadi import ca
-from robodyn_ros.errors import InputError
 from robodyn_ros.planning.collocation.scheme import Columns, Scheme
 from robodyn_ros.planning.cost import time_alone
 from robodyn_ros.planning.problem import JointGoal, Problem, rests, speed
@@ -291,22 +291,14 @@ def _units(problem: Problem) -> Columns:
     return Columns(position_units(problem), velocity, np.minimum(effort / inertia, limits.acceleration), effort)
 
 
-def require_limits(problem: Problem, kinds: Sequence[str] = ("velocity", "acceleration", "jerk")) -> None:
-    """Refuse a problem of the shortest time that no limit keeps above 0.
-
-    Args:
-        problem: the problem.
-        kinds: the limits that the planner takes for each joint by itself; the effort limits count for all joints.
+def require_time(problem: Problem, kinds: Sequence[str] = ("velocity", "acceleration", "jerk")) -> None:
+    """Refuse a problem whose shortest time no limit keeps above 0; ``kinds`` are those that the planner takes.
 
     Raises:
-        InputError: there is no effort limit, and none of these of a joint that moves.
+        InputError: as for :func:`~robodyn_ros.control.motion.point_to_point.require_limits`.
     """
     limits, moves = problem.bounds, np.ptp(problem.stops, axis=0) > 0.0
-    kept = np.isfinite([getattr(limits, kind) for kind in kinds]).any(axis=0)
-    if moves.any() and not (kept & moves).any() and not np.isfinite(limits.effort).any():
-        names = ", ".join(repr(problem.joints[k]) for k in np.flatnonzero(moves))
-        missing = f"of {', '.join(kinds)} or effort: each joint that moves ({names}) has none; no time is the shortest"
-        raise InputError("limits", missing, limits)
+    require_limits("limits", problem.joints, moves, {kind: getattr(limits, kind) for kind in kinds}, limits.effort)
 
 
 def shortest_duration(problem: Problem) -> float:
