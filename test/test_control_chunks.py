@@ -108,7 +108,7 @@ def test_a_chunk_from_which_no_point_can_be_reached_is_refused():
     loop = loop_of()
     for t in (0.0, 0.4):
         loop.update(BEGIN + t, BEGIN + t, MIDDLE, np.zeros(6))
-    with pytest.raises(RobodynError, match=r"trajectory, speed: joint 'shoulder_pan_joint'"):
+    with pytest.raises(RobodynError, match=r"trajectory, speed from the arm to its points: joint 'shoulder_pan_joint'"):
         loop.follow(chunk(0.0, 2, offset=-1.0), BEGIN)
     np.testing.assert_array_equal(loop.expected(0.5)[1].q, MIDDLE)
 

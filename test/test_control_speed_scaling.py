@@ -155,7 +155,10 @@ def test_a_trajectory_that_can_no_longer_be_joined_is_interrupted_and_the_motion
     arm.loop.scale_speed(0.5)
     rows = arm.go(4.0)
     assert goal.outcome == "interrupted"
-    assert (arm.loop.dropped, "trajectory, speed" in str(arm.loop.drop_reason())) == (1, True), arm.loop.drop_reason()
+    assert (arm.loop.dropped, "trajectory, speed from the arm to its points" in str(arm.loop.drop_reason())) == (
+        1,
+        True,
+    ), arm.loop.drop_reason()
     assert np.abs(np.diff(rows[:, 1:4], axis=0)).max() < 2.0 * STEP
     np.testing.assert_allclose(rows[-1, 1:4], GOAL, atol=1e-12)
 

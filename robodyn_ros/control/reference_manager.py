@@ -136,7 +136,7 @@ class ReferenceManager(RunningCore):
         try:
             return PreparedTrajectory(self.core, settings.record.address, trajectory, columns, start, now)
         except Refused as refused:
-            raise refused.error("trajectory", self.robot) from None
+            raise refused.error("trajectory", self.robot, goals.ITS_CURVE) from None
 
     def follow_prepared(self, prepared: PreparedTrajectory, tolerances: Tolerances | None = None) -> TrajectoryGoal:
         """Follow a prepared trajectory; the time that this takes does not depend on its length.
@@ -154,7 +154,7 @@ class ReferenceManager(RunningCore):
         self._followed = number = self._followed + 1
         present = self.memory().q.copy()
         try:
-            self._ask("FOLLOW", "trajectory", object=address, number=number, numbers=(numbers,))
+            self._ask("FOLLOW", "trajectory", goals.WAY_TO_IT, object=address, number=number, numbers=(numbers,))
         finally:  # frees the trajectories that the core no longer needs
             while address := int(self._ask("RETURNED").fields.object):
                 self.core.library.core_trajectory_destroy(ctypes.c_void_p(address))
@@ -175,7 +175,7 @@ class ReferenceManager(RunningCore):
     def drop_reason(self) -> RobodynError:
         """Why the latest of them did not begin."""
         refused = vars(self.memory().references.refused)
-        return Refused(*(value.item() for value in refused.values())).error("trajectory", self.robot)
+        return Refused(*(value.item() for value in refused.values())).error("trajectory", self.robot, goals.WAY_TO_IT)
 
     def track(self, reference: Reference, t: float, joints: Sequence[str] | None = None) -> None:
         """Use a streamed reference until the next one, for ``stream_timeout`` at most.

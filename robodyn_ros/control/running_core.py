@@ -112,9 +112,9 @@ class RunningCore(Uncopied):
             stiffness, damping = (np.ascontiguousarray(part) for part in found.feedback)
             self._ask("SET_CARRIED", value=found.carried, limit=found.settled_until, numbers=(stiffness, damping))
 
-    def _ask(self, what: str, name: str = "", **arguments: Any) -> Record:
+    def _ask(self, what: str, name: str = "", part: str = "", **arguments: Any) -> Record:
         """Send a request, with members of the struct ``Request``, to the core, between two periods. If the core may
-        refuse it, ``name`` is that of the input, for the message.
+        refuse it, ``name`` is that of the input, and ``part`` the part of it that is judged, for the message.
 
         Raises:
             RobodynError: the core refuses it.
@@ -130,7 +130,7 @@ class RunningCore(Uncopied):
         (self.requester or self.core.request)(request)
         if name and fields.outcome:
             refusal = int(fields.outcome), int(fields.joint), float(fields.value), float(fields.limit)
-            raise Refused(*refusal).error(name, self.robot)
+            raise Refused(*refusal).error(name, self.robot, part)
         return request
 
     def apply(self, settings: LoopSettings, learnt: dict[str, Any] | None = None) -> None:

@@ -161,22 +161,27 @@ class PreparedTrajectory:
             self._core.library.core_trajectory_destroy(ctypes.c_void_p(self._address))
 
 
+ITS_CURVE, WAY_TO_IT = " at or between its points", " from the arm to its points"
+"""The parts of a trajectory that the core judges: when it is prepared, and when it begins."""
+
+
 class Refused(Exception):
     """A refusal of the core: reason, joint, value, and limit."""
 
-    def error(self, name: str, robot: Robot) -> RobodynError:
-        """The refusal of an input, such as ``trajectory``, as an error with a message."""
+    def error(self, name: str, robot: Robot, part: str = "") -> RobodynError:
+        """The refusal of an input, such as ``trajectory``, as an error with a message; ``part`` of it was judged."""
         why, place, value, limit = self.args
         joint = robot.joints[place if place < robot.n else 0]
         if why == CODES["CORE_OUTSIDE"]:
-            between = ", between its points" if name == "trajectory" else ""  # its points have been checked
             lower, upper = max(joint.lower, -FARTHEST), min(joint.upper, FARTHEST)
-            return LimitError(name + between, joint.name, value, lower, upper, joint.position_unit)
+            return LimitError(
+                f"{name}, position{part}" if part else name, joint.name, value, lower, upper, joint.position_unit
+            )
         units = {"speed": f"{joint.position_unit}/s", "acceleration": f"{joint.position_unit}/s²"}
         for code, quantity in (("TOO_FAST", "speed"), ("TOO_ABRUPT", "acceleration"), ("TOO_STRONG", "effort")):
             if why == CODES[f"CORE_{code}"]:
                 unit = units.get(quantity, joint.effort_unit)
-                return LimitError(f"{name}, {quantity}", joint.name, value, -limit, limit, unit)
+                return LimitError(f"{name}, {quantity}{part}", joint.name, value, -limit, limit, unit)
         if why == CODES["CORE_NOT_STARTED"]:
             return NotReadyError("no valid joint state has come yet: there is no reference to start from")
         if why == CODES["CORE_FAULT"]:
