@@ -20,6 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import finite_array
+from robodyn_ros.control.core_library import start_core
+from robodyn_ros.control.core_settings import start_model
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import (
     MODEL,
@@ -156,8 +158,8 @@ def simulate(
     first = _positions("start", start, robot, robot.home)
     places = {f"initial_position.{name}": value for name, value in zip(robot.joint_names, first.tolist(), strict=True)}
     given = {"controller": controller, **places, **named}
-    hardware, unused = make_simulated(given, robot)
     loop, unused_by_loop = make_loop(given, robot)
+    hardware, unused = make_simulated(given, robot)
     if unknown := sorted(unused & unused_by_loop):
         raise InputError("parameters", f"neither simulator nor controller has {', '.join(unknown)}", unknown)
     first = hardware.plant.q  # a parameter may have named another than ``start``
@@ -208,7 +210,9 @@ def make_loop(given: Mapping[str, Any], robot: Robot) -> tuple[ControlLoop, set[
     parameters = FileParameters(given, loop_default_values(robot))
     with parameters.located():
         check_limits(given, robot)
+        start_core(robot.n)
         dynamics = create("dynamics", parameters["dynamics"], robot, **model_parameters(parameters, robot))
+        start_model(dynamics)
         loop = ControlLoop.from_settings(make_loop_settings(parameters, dynamics))
     return loop, set(parameters.unused())
 

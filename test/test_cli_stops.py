@@ -4,6 +4,7 @@
 """What a user is told first: when a simulated controller stops, and when nothing moves; and what is not accepted."""
 
 import json
+import logging
 import re
 from pathlib import Path
 
@@ -232,6 +233,17 @@ def test_progress_is_lines_where_the_output_is_piped(monkeypatch, capsys):
     with console.waiting("measuring"):
         assert said.wait(10.0)
     assert re.fullmatch(r"(measuring \(\d+ s\)\n)+", capsys.readouterr().err)
+    with console.preparing("preparing panda"):
+        log = logging.getLogger("robodyn_ros")
+        log.info("compiling %s", "gravity")
+        said.clear()
+        assert said.wait(10.0)
+        log.warning("no compiler")
+    log.info("compiling nothing")
+    pattern = (
+        r"(preparing panda \(\d+ s\)\n)*(compiling gravity \(\d+ s\)\n)+warning: no compiler\n(compiling gravity.*\n)*"
+    )
+    assert re.fullmatch(pattern, capsys.readouterr().err)
     said.clear()
 
     def search(*args, progress, **how):  # a try takes a minute: of one try, a percentage stayed at 0 for so long

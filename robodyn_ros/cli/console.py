@@ -263,6 +263,15 @@ def waiting(what: str) -> Iterator[Callable[[str], None]]:
         yield lambda text: update(description=text)
 
 
+@contextmanager
+def preparing(what: str) -> Iterator[None]:
+    """Show that a long preparation is running, and what is compiled for it."""
+    from robodyn_ros.engine.library import library_records
+
+    with waiting(what) as tell, library_records(tell, warn):
+        yield
+
+
 class _ProgressLines(progress.Progress):
     """Progress as lines. Their clock is a thread, since one step of the work may take minutes."""
 

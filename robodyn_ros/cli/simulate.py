@@ -33,7 +33,16 @@ from typing import Any
 from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
 from robodyn_ros.cli.arm import POSES, TOUR, TOUR_JOINTS, add_arm, read_arm, requested_trajectory
-from robodyn_ros.cli.console import check_outputs, console, make_file, print_json, simple_table, tracked, warn
+from robodyn_ros.cli.console import (
+    check_outputs,
+    console,
+    make_file,
+    preparing,
+    print_json,
+    simple_table,
+    tracked,
+    warn,
+)
 from robodyn_ros.cli.processes import signals_deferred
 from robodyn_ros.cli.verb import ExitCode, add_option, add_simulated, check_used, gather_simulated, only_with
 from robodyn_ros.control.loop import ControlLoop
@@ -130,11 +139,13 @@ def _simulate(args: Namespace, robot: Robot, given: dict[str, LoadedParameters])
         simulator.setdefault(f"initial_position.{name}", position)
     args.controller = args.controller or controller.get("controller", "computed_torque")
     passive = args.controller == PASSIVE
-    hardware, unused = make_simulated(simulator | {"brake": False} if passive else simulator, robot)
-    trajectory, duration = _motion(args, robot, hardware, motion)
     loop = None
-    if not passive:
-        loop, unused_by_loop = make_loop(controller | {"controller": args.controller}, robot)
+    with preparing(f"preparing {robot.name}"):
+        if not passive:
+            loop, unused_by_loop = make_loop(controller | {"controller": args.controller}, robot)
+        hardware, unused = make_simulated(simulator | {"brake": False} if passive else simulator, robot)
+    trajectory, duration = _motion(args, robot, hardware, motion)
+    if loop is not None:
         unused = (unused - set(controller)) | (unused_by_loop - set(simulator)) | (unused & unused_by_loop)
         _start(loop, hardware, trajectory)
     else:

@@ -110,9 +110,10 @@ def core_library(n: int, around: Path | None = None) -> Any:
     return found
 
 
-def start_core(n: int, caller: Path) -> None:
+def start_core(n: int, caller: Path | None = None) -> None:
     """Begin to compile the core of n joints, and code that calls it, in the background (:func:`.start_library`)."""
-    for name, source in (("core", core_source(n)), (caller.stem, _caller_source(n, caller))):
+    sources = {"core": core_source(n)} | ({caller.stem: _caller_source(n, caller)} if caller else {})
+    for name, source in sources.items():
         start_library(name, text_key(source), partial(str, source))
 
 

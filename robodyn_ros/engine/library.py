@@ -79,6 +79,34 @@ PAGE = "\f"
 """Separates the pages of a C file, which are compiled in parallel, each behind the first one; white space in C."""
 
 
+@contextmanager
+def library_records(info: Callable[[str], object], warning: Callable[[str], object]) -> Iterator[None]:
+    """In this context the package's log goes to two functions: compilations to one, warnings to the other."""
+    before, handler = log.level, _Telling(info, warning)
+    log.addHandler(handler)
+    log.setLevel(min(logging.INFO, before) if before else logging.INFO)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
+        log.removeHandler(handler)
+
+
+class _Telling(logging.Handler):
+    """Gives the text of a record to a function."""
+
+    def __init__(self, info: Callable[[str], object], warning: Callable[[str], object]) -> None:
+        super().__init__(logging.INFO)
+        self._info, self._warning = info, warning
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Give the text to the function of its level."""
+        if record.levelno >= logging.WARNING:  # rclpy allows one severity for a line of code
+            self._warning(record.getMessage())
+        else:
+            self._info(record.getMessage())
+
+
 class CompilationError(RobodynError):
     """The C compiler failed; the message ends with its output."""
 

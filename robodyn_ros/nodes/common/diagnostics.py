@@ -9,13 +9,12 @@ its client gets an answer: it is a fault like others, and the log has its traceb
 
 from __future__ import annotations
 
-import logging
 import re
 import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property, wraps
 from inspect import signature
@@ -25,6 +24,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
 from robodyn_ros.control.parameter_file import refuse_replaced
+from robodyn_ros.engine.library import library_records
 from robodyn_ros.errors import InputError, NotReadyError, RobodynError
 from robodyn_ros.nodes.common.client_library import RELIABLE, steady_timer
 from robodyn_ros.nodes.common.messages import decode
@@ -48,10 +48,6 @@ MALFORMED = "malformed message"
 
 UNFORESEEN = "unforeseen exception"
 """Kind of fault for an unhandled exception."""
-
-
-LIBRARY = logging.getLogger("robodyn_ros")
-"""The library's log."""
 
 
 class Faults:
@@ -317,33 +313,7 @@ def _text(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-@contextmanager
-def library_log(node: Node) -> Iterator[None]:
-    """In this context the library's records go to the node's log: compilations, or a missing compiler.
-
-    Args:
-        node: its log is used.
-    """
-    before, handler = LIBRARY.level, _Forwarding(node)
-    LIBRARY.addHandler(handler)
-    LIBRARY.setLevel(min(logging.INFO, before) if before else logging.INFO)
-    try:
-        yield
-    finally:
-        LIBRARY.setLevel(before)
-        LIBRARY.removeHandler(handler)
-
-
-class _Forwarding(logging.Handler):
-    """Gives records to a node's log."""
-
-    def __init__(self, node: Node) -> None:
-        super().__init__(logging.INFO)
-        self._log = node.get_logger()
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Give a record to the node's log, with its own level."""
-        if record.levelno >= logging.WARNING:  # rclpy allows one severity for a line of code
-            self._log.warning(record.getMessage())
-        else:
-            self._log.info(record.getMessage())
+def library_log(node: Node) -> AbstractContextManager[None]:
+    """In this context the library's records go to the node's log (:func:`.library_records`)."""
+    log = node.get_logger()
+    return library_records(log.info, log.warning)
