@@ -19,7 +19,7 @@ from scipy.signal import correlate, welch
 
 from robodyn_ros.identification.recording.recording import RecordedTrack, Recording, unreadable
 from robodyn_ros.identification.samples import SegmentSamples
-from robodyn_ros.identification.segments import SETTLING, MeanPeriod, Segment, find_segments
+from robodyn_ros.identification.segments import SETTLING, STEPS, MeanPeriod, Segment, find_segments
 from robodyn_ros.identification.settings import SignalSettings
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
@@ -203,15 +203,16 @@ def _segments(name: str, position: RecordedTrack, effort: RecordedTrack, setting
     """The segments that are long enough."""
     if len(position.t) < 2:
         raise unreadable(name, "there is only one state")
-    segments = list(find_segments(position, effort, settings.gap, settings.shortest))
+    step = float(np.median(np.diff(position.t)))
+    shortest = max(settings.shortest, STEPS * step)
+    segments = list(find_segments(position, effort, settings.gap, shortest))
     if segments:
         return segments
-    step = float(np.median(np.diff(position.t)))
     whole = float(position.t[-1] - position.t[0])
     if step > settings.gap:
         problem = f"there is a state every {step:.3g} s only, and gaps above {settings.gap:g} s are not bridged"
     else:
-        problem = f"in {whole:.3g} s there are no {settings.shortest:g} s of states and efforts without a gap"
+        problem = f"in {whole:.3g} s there are no {shortest:g} s of states and efforts without a gap"
     raise unreadable(name, f"{problem}: it is too short, or too many messages are lost")
 
 

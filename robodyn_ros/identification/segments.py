@@ -29,6 +29,9 @@ from robodyn_ros.robot.pose import Array
 ORDER = 4
 """Order of the Butterworth filter; run both ways, it has twice this order."""
 
+STEPS = 15
+"""Least number of steps of a segment: ``sosfiltfilt`` mirrors so many samples of this filter at its edges."""
+
 SETTLING = 3.0
 """Periods of the cutoff frequency after which the filter has settled from an edge."""
 
@@ -169,7 +172,7 @@ def find_segments(position: RecordedTrack, effort: RecordedTrack, gap: float, sh
     """
     step = float(np.median(np.diff(position.t)))
     for first, last in _common(_spans(position.t, gap), _spans(effort.t, gap)):
-        if last - first < max(shortest, 8 * step):
+        if last - first < shortest:
             continue
         t = np.arange(first, last + 1e-9, step)
         chosen = slice(*np.searchsorted(position.t, [first - gap, last + gap]))
