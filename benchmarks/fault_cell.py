@@ -110,6 +110,8 @@ def arm_of(name: str, damping: float = 0.0) -> Arm:
                 editor.set_dynamics(joint, "damping", damping)
                 editor.set_dynamics(joint, "friction", 0.0)
             robot = rd.load_robot(editor.text())
+    if not np.isfinite([robot.effort_limit, robot.velocity_limit]).all():
+        raise SystemExit(f"{name}: its URDF needs effort and velocity limits of all joints, by which faults are judged")
     reach = np.where(prismatic(robot), 1.0, 2.5)
     low, high = np.maximum(robot.lower, -reach), np.minimum(robot.upper, reach)
     high = np.where(high <= low, np.minimum(robot.upper, low + reach), high)
