@@ -4,8 +4,8 @@
 """The errors of this package: one base class, and children that carry the wrong value and what would be right.
 
 Every message that refuses a name ends with :func:`is_it`, the name that a mistyped one was meant to be. Names are
-compared by ``difflib``, whole and word by word. The beginning of a word stands for the word: ``ramp`` is
-``ramp_down_time``.
+compared by ``difflib``, whole and word by word. The beginning of a word stands for the word: ``blend`` is
+``blend_time``.
 """
 
 from __future__ import annotations

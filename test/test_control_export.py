@@ -91,7 +91,7 @@ class Exported(NamedTuple):
 def given_for(robot: rd.Robot, rng: np.random.Generator) -> dict[str, Any]:
     """Parameters that make faults, limits, ramps and blends frequent."""
     given: dict[str, Any] = {
-        "blend_time": 0.03, "ramp_down_time": 0.06, "soft_limit_margin": 0.3,
+        "blend_time": 0.03, "soft_limit_margin": 0.3,
         "stream.timeout": 0.1,
         "settled_time": 0.2, "state_timeout": 0.03, "following_tolerance": 0.6, "cmd_timeout": 0.3,
         "externally_supported": True, "plausibility": True, "constraints.goal_time": 0.2,

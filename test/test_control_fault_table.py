@@ -103,7 +103,7 @@ for reactions, phase in ((FaultReactions(), "damp"), (FaultReactions(quick=("hol
 
 # the export: its parameters, the same efforts, and its words
 choices = twins.exported.table["faults.quick.reaction"].choices
-assert [choices[k].text.decode() for k in range(3)] == ["hold", "damp", "ramp"]
+assert [choices[k].text.decode() for k in range(3)] == ["hold", "damp", "silent"]
 twins.update(0.0, robot.home, rest)
 what, command = twins.update(0.01, robot.home, qd)
 assert command.fault == "quick"
@@ -113,7 +113,7 @@ said = f"quick: joint {joint!r} has {qd[1]:.4g} rad/s, {0.8 * limit:.4g} is near
 assert text.value.decode() == said, text.value.decode()
 
 # the pages
-row = "| `quick` | a joint is faster than `quickness` allows | damp, hold, ramp | 7 | too quick | `test_nodes_d"
+row = "| `quick` | a joint is faster than `quickness` allows | damp, hold, silent | 7 | too quick | `test_nodes_d"
 assert any(line.startswith(row) for line in fault_rows())
 """
 """What is seen of it in the loop, in the export and in the pages of the copy."""

@@ -171,24 +171,18 @@ def test_while_no_states_come_the_drives_hold_the_arm_that_efforts_alone_let_sin
     assert sunk[True] < 0.1 * sunk[False]
 
 
-def test_hold_damp_and_ramp():
-    blind = {}
-    for answer in ("hold", "ramp"):
-        arm = Arm(ComputedTorque(DYNAMICS, 100.0, 20.0), reactions=FaultReactions(states=(answer, 0.998)))
-        arm.run(0.3)  # until it counts as an arm that stands
-        arm.run(2.0, states=False)
-        blind[answer] = [sent for _, _, command, sent in arm.pairs if command.fault == "states"]
-        assert arm.loop.watch(arm.t) is None
+def test_hold_and_damp():
+    arm = Arm(ComputedTorque(DYNAMICS, 100.0, 20.0), reactions=FaultReactions(states=("hold", 0.998)))
+    arm.run(0.3)  # until it counts as an arm that stands
+    arm.run(2.0, states=False)
+    blind = [sent for _, _, command, sent in arm.pairs if command.fault == "states"]
+    assert arm.loop.watch(arm.t) is None
     feedback = arm.loop.settings.feedback
-    assert len(blind["hold"]) == round(1.0 / PERIOD)
-    for sent in blind["hold"]:
+    assert len(blind) == round(1.0 / PERIOD)
+    for sent in blind:
         np.testing.assert_array_equal(sent.stiffness, feedback.stiffness)
         np.testing.assert_array_equal(sent.damping, feedback.damping)
         np.testing.assert_allclose(sent.position, HOME, atol=1e-3)
-    ramp = np.array([sent.stiffness / feedback.stiffness for sent in blind["ramp"]])
-    assert len(ramp) > 50
-    np.testing.assert_allclose(ramp, np.tile(ramp[:, :1], 3), rtol=1e-12)
-    np.testing.assert_allclose(np.diff(ramp[:-1, 0]), -PERIOD / SafetySettings().ramp_down_time, rtol=1e-6)
     damps = FaultReactions(speed=("damp",))
     fast = Arm(ComputedTorque(DYNAMICS, 100.0, 20.0), safety=SafetySettings(plausibility=False), reactions=damps)
     fast.run(0.1)

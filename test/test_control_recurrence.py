@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Faults that come and go: they latch and escalate, and what a reaction has lasted is not forgotten."""
+"""Faults that come and go: they latch, and what a reaction has lasted is not forgotten."""
 
 import numpy as np
 import pytest
@@ -43,22 +43,15 @@ class Flapping(Arm):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_fault_that_recurs_is_latched_and_escalates_from_hold_to_damp_to_ramp(kind):
+def test_a_fault_that_recurs_is_latched(kind):
     arm = Flapping(kind)
     assert arm.flap(N - 1).fault is None
     command = arm.flap(1)
-    assert (command.fault, arm.loop.fault.phase, arm.loop.fault.latched) == (kind, "damp", True)
+    assert (command.fault, arm.loop.fault.phase, arm.loop.fault.latched) == (kind, "hold", True)
     assert "latched" in command.problem
-    np.testing.assert_allclose(command.effort, ZERO, atol=1e-9)  # damping, of an arm at rest
+    np.testing.assert_allclose(command.effort, GRAVITY, rtol=1e-9)
     with pytest.raises(NotReadyError, match=kind):
         arm.loop.follow(None)
-    if kind == "law":  # it is not asked again before the fault has been quiet
-        return
-    arm.flap(N)
-    assert arm.loop.fault.phase == "ramp"
-    for _ in range(100):
-        command = arm.fault(False)
-    assert (command, arm.loop.fault.phase) == (None, "silent")
 
 
 @pytest.mark.parametrize("kind", ["speed", "publisher"])
@@ -132,7 +125,7 @@ def test_the_expiry_counts_over_repetitions():
 
 @pytest.mark.parametrize("every", [0.3, 1.0, 2.5])
 def test_one_state_now_and_then_does_not_renew_a_blind_hold(every):
-    """Blind for a second in all, then the ramp, and silence; as long as states come that seldom."""
+    """Blind for a second in all, then silence; as long as states come that seldom."""
     arm = Arm(reactions=FaultReactions(**{**REACTIONS, "states": ("hold", 1.0)}))
     blind, phases = 0.0, []
     for _ in range(round(12.0 / every)):
@@ -145,7 +138,7 @@ def test_one_state_now_and_then_does_not_renew_a_blind_hold(every):
 
 
 @pytest.mark.parametrize("kinds", [("speed", "publisher"), ("publisher", "speed")])
-def test_there_is_no_way_back_from_the_ramp_to_a_hold_by_another_fault(kinds):
+def test_there_is_no_way_back_from_silence_to_a_hold_by_another_fault(kinds):
     arm = Arm()
     first, second = kinds
 
@@ -154,14 +147,7 @@ def test_there_is_no_way_back_from_the_ramp_to_a_hold_by_another_fault(kinds):
         return arm.state(qd=FAST if kind == "speed" else ZERO)
 
     reaction = REACTIONS[first]
-    for _ in range(round(reaction.max_duration / PERIOD) + 2):
+    for _ in range(round(reaction.max_duration / PERIOD) + 3):
         last = on(first)
-    assert arm.loop.fault.phase == "ramp"
-    size = np.linalg.norm(last.effort)
-    for _ in range(100):
-        last = on(second)
-        if last is None:
-            break
-        assert np.linalg.norm(last.effort) <= size + 1e-9
-        size = np.linalg.norm(last.effort)
+    assert [last, *(on(second) for _ in range(100))] == [None] * 101
     assert arm.loop.fault.phase == "silent"

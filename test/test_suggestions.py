@@ -9,7 +9,7 @@ from robodyn_ros.errors import is_it, misspelt, nearest
 
 POSES = ("HOME", "PICK", "CLIMB", "STATION", "PROCESSOR", "ALGAE", "L1")
 PARAMETERS = (
-    *("following_tolerance", "seed", "overspeed", "speed_scaling", "ramp_down_time", "unknown_payload"),
+    *("following_tolerance", "seed", "overspeed", "speed_scaling", "blend_time", "unknown_payload"),
     *("gains.wrist.damping_ratio", "transmission.wrist.gear_ratio", "gains.joint1.damping_ratio", "command_delay"),
 )
 
@@ -23,7 +23,7 @@ PARAMETERS = (
         ("overspead", PARAMETERS, "overspeed"),
         ("sede", PARAMETERS, "seed"),
         ("seed", [name for name in PARAMETERS if name != "seed"], ""),
-        ("ramp", PARAMETERS, "ramp_down_time"),
+        ("blend", PARAMETERS, "blend_time"),
         ("tolerence", PARAMETERS, "following_tolerance"),
         ("gains.wrist.dampng_ratio", PARAMETERS, "gains.wrist.damping_ratio"),
         ("gains.wrist.dampng_ratio", ["transmission.wrist.gear_ratio"], ""),
@@ -53,4 +53,4 @@ def test_a_name_is_the_nearest_to_itself_and_to_each_of_its_exchanges(name):
 def test_what_differs_in_a_number_is_not_misspelt():
     assert misspelt("gains.joint2.damping_ratio", PARAMETERS) == ""
     assert misspelt("gains.joint1.dampin_ratio", PARAMETERS) == "gains.joint1.damping_ratio"
-    assert misspelt("ramp", PARAMETERS) == "", "a part of a name may be another node's parameter"
+    assert misspelt("blend", PARAMETERS) == "", "a part of a name may be another node's parameter"

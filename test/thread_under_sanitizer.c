@@ -122,7 +122,7 @@ static void make_settings(CoreSettings* x) {
   s->step_run = spring_law; s->gravity = nothing; s->mass_matrix = identity; s->inverse = s->forward = first_term;
   s->follows = s->plausibility = 1; s->uncertainty = uncertainty;
   s->state_timeout = 0.5; s->stream_timeout = 1; s->reference_jump = 1; s->blend_time = 0.1;
-  s->ramp_down_time = 0.3; s->settled_time = 1; s->speed_scaling = 1;
+  s->settled_time = 1; s->speed_scaling = 1;
   EACH {
     s->velocity_limit[i] = s->greatest_speed[i] = 10; s->tolerance[i] = INFINITY; s->effort_limit[i] = 100;
     s->rate_limit[i] = INFINITY; s->lower[i] = -9; s->upper[i] = 9; s->deceleration[i] = 5; s->sent_ratio[i] = 1;

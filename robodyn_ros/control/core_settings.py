@@ -39,7 +39,6 @@ from robodyn_ros.robot import Array, ConfigurationSpace
 
 log = logging.getLogger("robodyn_ros")
 
-LEVELS = CODES["LEVELS"]  #: Number of levels of escalation, with one reaction each.
 MODEL = ("gravity", "mass_matrix", "inverse", "forward")  #: Functions of the model that the core calls.
 
 RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
@@ -287,13 +286,12 @@ def plain_values(settings: LoopSettings) -> dict[str, Any]:
     """The members of the struct ``Settings`` that are plain numbers, by name."""
     law, limits, safety, reactions = settings.controller, settings.limits, settings.safety, settings.reactions.values()
     robot = law.dynamics.robot
-    ladder = [reaction.escalated(level) for reaction in reactions for level in range(LEVELS)]
     gains = law_feedback(law) if law.follows else np.zeros((2, robot.n))
     return {
         "follows": law.follows,
-        "reactions": [PHASES.index(phase) for phase in ladder],
+        "reactions": [PHASES.index(each.reaction) for each in reactions],
         "latches": [fault.latches for fault in FAULTS.values()],
-        "max_duration": [reaction.max_duration for reaction in reactions],
+        "max_duration": [each.max_duration for each in reactions],
         "sent_ratio": 1.0 - (settings.drives or DriveCompensation.none(robot.n)).gravity,
         "velocity_limit": limits.velocity,
         "greatest_speed": safety.overspeed * limits.velocity,

@@ -33,10 +33,10 @@ five, and :meth:`.ControlLoop.in_mit_mode` calls it:
   feedback has the rate of the drive. A joint whose effort is cut by a limit gets no gains, so that its drive stays
   within the limit.
 - With the reaction ``hold``: the gains of the reactions about the position at the fault, also while no states come;
-  with ``retreat``, about the retreat position; with ``damp`` or ``float``, the damping alone; with ``ramp``, the
-  remaining gains decrease with the efforts. A fault of the sensors gives no gains, because the drive uses the same
-  encoder.
-- The final command: the gains of the reactions about the last position, at rest.
+  with ``retreat``, about the retreat position; with ``damp`` or ``float``, the damping alone. A fault of the sensors
+  gives no gains, because the drive uses the same encoder.
+- The last command of a reaction with states, and the final command: the gains of the reactions about the last position,
+  at rest.
 
 Source: Katz, Di Carlo and Kim, Mini Cheetah: A Platform for Pushing the Limits of Dynamic Quadruped Control, ICRA 2019.
 """

@@ -61,6 +61,7 @@ REPLACED = {
     r"faults.\1.max_duration": r"faults\.(\w+)\.expiry",
     "externally_supported": "allow_sagging",
     "settled_time": "quiet_time",
+    "a reaction ends with a command that carries the arm": "ramp_down_time",
     "push_time": "commissioner:ramp_time",
     "speed_limit": "commissioner:overspeed",
     "travel_limit": "commissioner:reach",

@@ -225,12 +225,12 @@ void core_mit(const Core* c, double t, const double* q, const double* effort, co
   /* a dropped state has no kind, and is answered by the command before it, which may be that of a reaction */
   const int reacts = p->kind >= 0 || (p->kind == NO_FAULT && m->active);
   const int has_state = reacts ? m->active_kind != FAULT_STATES : p->kind == NO_FAULT;
-  const double left = !reacts ? 1 : m->active_kind == FAULT_SENSOR ? 0 : m->left;
+  const int has_spring = !(reacts && m->active_kind == FAULT_SENSOR);
   double held[N];
   if (reacts) target(m, t, held); else copy(held, m->q);
   EACH {
     const int is_cut = p->rows[SATURATED * N + i] != 0 || p->rows[RATE_LIMITED * N + i] != 0;
-    const double at = m->q[i], speed = has_state ? m->qd[i] : 0, ratio = is_cut ? 0 : left;
+    const double at = m->q[i], speed = has_state ? m->qd[i] : 0, ratio = has_spring && !is_cut;
     double goal, k, d;
     find_spring(s, m, p, i, reacts, held[i], &goal, velocity + i, &k, &d);
     stiffness[i] = ratio * smaller(k, greatest[0]);

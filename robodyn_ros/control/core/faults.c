@@ -40,7 +40,7 @@ static void target(const State* m, double t, double* q) {
   EACH q[i] = begin[i] + (place - (double)step) * (end[i] - begin[i]);
 }
 
-static void forget_history(State* m, int kind) { m->history_latched[kind] = m->level[kind] = 0; m->spent[kind] = 0; }
+static void forget_history(State* m, int kind) { m->history_latched[kind] = 0; m->spent[kind] = 0; }
 
 static void acknowledge(State* m) {
   m->is_suspect = 0;
@@ -147,8 +147,8 @@ static int detect(const Settings* s, State* m, double t, int* present) {
   return kind;
 }
 
-/* Counts a recurrence of the fault; nonzero if the reaction escalates. */
-static int repeat(const Settings* s, State* m, int kind, double t) {
+/* Counts a recurrence of the fault; RECURRENCES of them latch it. */
+static void repeat(const Settings* s, State* m, int kind, double t) {
   double* begins = m->begins + kind * RECURRENCES;
   int64_t gone = 0, count = m->begins_count[kind];
   if (!(0 <= t - m->seen[kind] && t - m->seen[kind] < s->settled_time)) forget_history(m, kind);
@@ -156,10 +156,9 @@ static int repeat(const Settings* s, State* m, int kind, double t) {
   while (!(0 <= t - begins[gone] && t - begins[gone] <= RECURRENCE_TIME)) ++gone;
   for (int64_t k = gone; k < count; ++k) begins[k - gone] = begins[k];
   m->begins_count[kind] = count -= gone;
-  if (count < RECURRENCES) return 0;
+  if (count < RECURRENCES) return;
   m->begins_count[kind] = 0;
-  m->history_latched[kind] = 1; m->level[kind]++; m->spent[kind] = 0;
-  return 1;
+  m->history_latched[kind] = 1;
 }
 
 /* The gravity effort to send at q; the last valid one if the model gives no finite numbers. */
@@ -247,15 +246,6 @@ static int suspects_drives(const State* m) { return m->active_kind == FAULT_FOLL
 
 /* --- efforts of a reaction */
 
-/* In the phase RAMP efforts fade to zero. */
-static void fade(State* m, double t, double* effort) {
-  if (m->phase == RAMP) {
-    m->left = greater(m->left - (t - m->ramped) / m->ramp_down_time, 0);
-    m->ramped = t;
-  }
-  EACH effort[i] *= m->left;
-}
-
 /* The spring of a hold. Its effort is at most the possible error of the model; beyond that the held position follows
    the arm. */
 static double spring(const Settings* s, State* m, int i, double held, double q) {
@@ -308,7 +298,6 @@ static int effort_without_state(const Settings* s, State* m, double t, int has_s
   if (begins) begin_blind(s, m, t);
   predict_motion(s, m, t);
   carry(s, m, m->predicted_q, effort);
-  if (m->phase == RAMP) { fade(m, t, effort); return m->left == 0; }
   if (begins) begin_drive_check(m, t, m->predicted_v);
   const int is_known = estimate_motion(s, m, t, has_state), predicts_only = m->predicts && !is_known;
   if (begins) EACH {
@@ -330,26 +319,26 @@ static void end_blind(State* m) {
 
 /* With valid states. Gravity and damping are those of the middle of the command, for which the position is extrapolated.
    After a fault that a drive may have caused, each joint is damped by itself, because a drive that disobeys does not take
-   its part of the damping. The last command carries the arm, because drives may repeat it; a joint that disobeys gets
-   zero effort. */
+   its part of the damping. The last command carries the arm, because drives may repeat it until they brake; a joint
+   that disobeys gets zero effort. Nonzero if it is the last. */
 static int effort_with_state(const Settings* s, State* m, double t, const double* q, const double* qd, double* effort) {
   double held[N], now[N];
   if (m->blind) copy(m->found, q);
   end_blind(m);
   const double age = m->delay + m->period / 2;
   EACH now[i] = q[i] + age * qd[i];
-  if (m->carries) carry(s, m, now, effort); else clear(effort);
-  if (!obeys(s, m, t, q, qd)) {
+  const int ends = !obeys(s, m, t, q, qd) || t >= m->until;
+  if (m->carries || ends) carry(s, m, now, effort); else clear(effort);
+  if (ends) {
+    copy(m->found, q);
     EACH if (m->disobeys[i]) effort[i] = 0;
     return 1;
   }
-  if (t >= m->until) m->phase = RAMP;
   target(m, t, held);
   EACH if (m->carries && m->phase != FLOAT) effort[i] += spring(s, m, i, held[i], q[i]);
   if (m->carries && !suspects_drives(m)) add_damping(s, m, now, qd, age, effort);
   else EACH effort[i] -= m->carried_damping[i] * qd[i];
-  fade(m, t, effort);
-  return m->left == 0;
+  return 0;
 }
 
 /* The fault is over: the arm is held where it is. */
@@ -362,19 +351,15 @@ static void end_fault(const Settings* s, State* m, double t, const double* q) {
 /* Begins a reaction, or replaces the present one. */
 static void begin_reaction(const Settings* s, State* m, int kind, double t) {
   const int before = m->active != 0;
-  const int64_t level = m->level[kind] < LEVELS ? m->level[kind] : LEVELS - 1;
-  int64_t reaction = s->reactions[kind * LEVELS + level];
+  int64_t reaction = s->reactions[kind];
   if (before && m->phase == RETREAT) m->trail_count = 0;
-  if (before && m->phase >= RAMP) reaction = m->phase; /* a RAMP does not end as long as there is a fault */
-  const double left = greater(s->max_duration[kind] - m->spent[kind], 0);
-  const int fades = reaction == RAMP && s->reactions[kind * LEVELS] != DAMP && (!before || m->carries);
-  m->carries = (reaction != DAMP && reaction != RAMP) || fades;
-  if (!before) m->left = 1;
+  const int was_silent = before && m->phase == SILENT, ends = was_silent || reaction == SILENT;
+  const double left = ends ? 0 : greater(s->max_duration[kind] - m->spent[kind], 0);
+  if (ends) reaction = was_silent ? SILENT : HOLD; /* silence lasts as long as there is a fault; before it, a last command */
+  m->carries = reaction != DAMP;
   m->faults++;
   m->active = 1; m->active_kind = kind; m->phase = reaction;
-  m->active_begin = t; m->until = reaction >= RAMP ? t : reaction == WAIT ? INFINITY : t + left;
-  m->ramp_down_time = s->ramp_down_time;
-  m->ramped = m->until;
+  m->active_begin = t; m->until = reaction == WAIT ? INFINITY : t + left;
   copy(m->found, m->q);
   if (!before) begin_drive_check(m, t, m->qd);
   end_blind(m);
@@ -387,10 +372,10 @@ static int send_reaction(const Settings* s, State* m, Period* p, double t, int h
   int limited = 0;
   if (m->phase == SILENT && m->memory.is_sending != 0) pause_sending(&m->memory, t);
   if (m->memory.is_sending == 0) return CORE_SILENT;
-  if (t < m->active_begin) { m->until += t - m->active_begin; m->active_begin = t; m->left = 1; m->ramped = m->until; }
+  if (t < m->active_begin) { m->until += t - m->active_begin; m->active_begin = t; }
   const int ends = has_state && p->kind != FAULT_SENSOR ? effort_with_state(s, m, t, p->q, p->qd, effort)
     : effort_without_state(s, m, t, has_state, effort);
-  if (ends && !has_state && m->left > 0) { m->phase = SILENT; pause_sending(&m->memory, t); return CORE_SILENT; }
+  if (ends && !has_state) { m->phase = SILENT; pause_sending(&m->memory, t); return CORE_SILENT; }
   find_added(s, m, added);
   limit(s, &m->memory, t, effort, added, p->rows);
   EACH limited |= p->rows[RATE_LIMITED * N + i] != 0;
@@ -407,9 +392,9 @@ static int react(const Settings* s, State* m, Period* p, double t, int kind, int
   if (has_state) start(m, t, p->q);
   if (!another) m->spent[kind] += greater(t - m->reacted[kind], 0);
   m->reacted[kind] = t;
-  const int escalated = (another || returns) && present && repeat(s, m, kind, t);
+  if ((another || returns) && present) repeat(s, m, kind, t);
   if (s->latches[kind]) m->history_latched[kind] = 1;
-  if (another || escalated) begin_reaction(s, m, kind, t);
+  if (another) begin_reaction(s, m, kind, t);
   m->present = present; m->latched = m->history_latched[kind];
   if (present) m->seen[kind] = t;
   p->kind = kind;

@@ -21,7 +21,7 @@ enum { FINAL_COMMAND = -2, NO_FAULT = -1 };                /* instead of a kind 
 enum { WAITING, HELD, TRAJECTORY, STOPPING, STREAM, TOOL }; /* source of the reference */
 enum { TOOL_FOLLOWS, TOOL_STANDS, TOOL_DETOUR };          /* state of a tool that follows a stream */
 enum { REFERENCES = 4 };                                  /* q, qd, qdd, effort */
-enum { RECURRENCES = 10, DEGREES = 6, LEVELS = 3, TRAIL = 32, OUTCOMES = 8, MOTIONS = 8 };
+enum { RECURRENCES = 10, DEGREES = 6, TRAIL = 32, OUTCOMES = 8, MOTIONS = 8 };
 
 /* Arrays of the control step, in the order of `step_program` in compiled_step.py. */
 enum { TIMES, STATE, REFERENCE = STATE + 2, MEMORY = REFERENCE + 4, LAW_MEMORY, SETTINGS, RESULTS, FLAGS, AFTER, LAW_AFTER };
@@ -149,10 +149,10 @@ typedef struct {
   double stream_speed[2], stream_acceleration[2]; /* of translation and rotation */
   int64_t law_memory_width, follows, estimates_velocity, plausibility, externally_supported;
   int64_t allow_nonzero_velocity_at_trajectory_end;
-  int64_t circular[N], reactions[KINDS * LEVELS], latches[KINDS], judges_contact;
+  int64_t circular[N], reactions[KINDS], latches[KINDS], judges_contact;
   double max_duration[KINDS]; /* [s] */
   double state_timeout, velocity_filter, stream_timeout, reference_jump;
-  double ramp_down_time, settled_time, blend_time, cmd_timeout, speed_scaling;
+  double settled_time, blend_time, cmd_timeout, speed_scaling;
   double velocity_limit[N], greatest_speed[N], tolerance[N], effort_limit[N], rate_limit[N], lower[N], upper[N];
   /* limits of the URDF, INFINITY if it has none [rad/s²], [rad/s³] or [m/s²], [m/s³] */
   double acceleration[N], braking[N], jerk[N];
@@ -238,7 +238,7 @@ typedef struct {
   int64_t trail_count, trail_last;
   double trail_time, trail[TRAIL * N]; /* positions on the path, a ring */
   int64_t faults, active, active_kind, phase, present, latched, blind, carries; /* faults: number of faults so far */
-  double active_begin, until, ramp_down_time, ramped, left, found[N];
+  double active_begin, until, found[N];
   double stood_since, stood_q[N]; /* since when and where the arm stands */
   double recent_speed[N], stepped_t; /* recent speed; time of the latest control step */
   int64_t predicts; /* 1 if the arm moves in the prediction by the model; 0 if it stands */
@@ -262,7 +262,7 @@ typedef struct {
   int64_t released, disobeys[N]; /* 1 once the joints that disobey got no more effort; which these are */
   int64_t is_suspect, suspect_joint, suspect_problem; /* 1 if a joint stood although it was driven */
   double suspect_q, suspect_value, suspect_bound; /* its position; measured value and bound */
-  int64_t history_latched[KINDS], level[KINDS], begins_count[KINDS];
+  int64_t history_latched[KINDS], begins_count[KINDS];
   double seen[KINDS], reacted[KINDS], spent[KINDS];
   /* the problem, for its message: the joint, the measured value and its bound */
   int64_t problem, problem_joint;

@@ -21,13 +21,12 @@ from robodyn_ros.control import limits
 from robodyn_ros.control.compiled_step import CompiledStep
 from robodyn_ros.control.contact import Contact
 from robodyn_ros.control.core_library import CODES, core_structs
-from robodyn_ros.control.core_settings import LEVELS
 from robodyn_ros.control.export.controller_parameters import FINAL_COMMANDS, ExportedParameter, members
 from robodyn_ros.control.faults import sampling
 from robodyn_ros.control.faults.active_fault import FaultCause
 from robodyn_ros.control.faults.consistency import SETTINGS, uncertainty_of
 from robodyn_ros.control.faults.settings import SafetySettings
-from robodyn_ros.control.faults.table import FAULTS, KINDS, PHASES, PROBLEMS, REACTIONS
+from robodyn_ros.control.faults.table import KINDS, PROBLEMS
 from robodyn_ros.control.laws.base import Controller, Efforts, Reference
 from robodyn_ros.control.laws.gains import JointGains, gains_by_inertia
 from robodyn_ros.control.laws.traced import flat, law_numbers
@@ -312,8 +311,6 @@ typedef struct {{
             table("FIRST_OBSERVER", observer_numbers),
             table("STEP_WIDTHS", array_widths(step.program, len(step.parameters)), "static const int"),
             table("OBSERVER_WIDTHS", observer_widths, "static const int"),
-            "/* For each kind of faults and each reaction that may be chosen: the reactions of all levels. */",
-            _escalation(),
             _statements("copy_safety(Settings* s, const Parameters* p)", safety),
             _statements("copy_step(double* y, const Parameters* p)", scalars),
             self._find_uncertainty,
@@ -372,16 +369,6 @@ typedef struct {{
             if item.member:
                 np.ravel(values[item.member])[item.place : item.place + len(item.numbers)] = item.numbers
         return ",\n".join(f"  .{name} = {initial(value)}" for name, value in values.items())
-
-
-def _escalation() -> str:
-    def levels(kind: str, chosen: str) -> list[int]:
-        """The reactions of all levels, by their places; 0 if this one cannot be chosen."""
-        allowed = chosen in FAULTS[kind].reactions
-        return [PHASES.index(REACTIONS[kind](chosen).escalated(level)) if allowed else 0 for level in range(LEVELS)]
-
-    rows = [[levels(kind, chosen) for chosen in PHASES] for kind in REACTIONS]
-    return table("ESCALATION", rows, "static const int64_t")
 
 
 def _bounds(item: ExportedParameter) -> tuple[float, float]:

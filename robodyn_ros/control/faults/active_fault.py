@@ -17,7 +17,7 @@ class ActiveFault(NamedTuple):
     """The present fault."""
 
     kind: str  # its kind
-    phase: str  # of the reaction: its name, ``ramp`` or ``silent``
+    phase: str  # of the reaction: its name, or ``silent``
     latched: bool  # True if it lasts until its cause has been gone for ``settled_time``, or until it is acknowledged
 
     @classmethod

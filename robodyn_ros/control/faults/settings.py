@@ -11,7 +11,7 @@ A reaction to a fault is never worse than sending nothing. The reactions, and th
                                             possible error of the model, beyond that q_f follows the arm
     float   τ = g(q̂) - λ M q̇                a push moves the arm
     damp    τ = -D q̇                        no model: the arm sinks slowly under its weight
-    ramp    the present effort fades to zero, linearly, within ``ramp_down_time``
+    silent  one last command, τ = g(q̂); then nothing is sent
 
 q̂ is the position in the middle of the command, extrapolated with q̇. All joints slow down at the same rate λ, with the
 power of -D q̇. After a fault that a drive may have caused, the damping is -D q̇. Every g(q̂) includes the residual r:
@@ -22,8 +22,8 @@ two that agrees with the prediction, as long as it agrees; once neither agrees, 
 
 If joints accelerate under a reaction, for longer than efforts take to change, and their drives do not respond, these
 drives disobey, and nothing more is sent. Without commands the drives decide, and brakes are needed there. Each reaction
-with states except ``wait`` lasts for ``max_duration`` and ends in a ramp. K and D are the gains of the joints as effort
-gains, whichever law runs. They are reduced if the rate of the states is too low for them
+with states except ``wait`` lasts for ``max_duration`` and ends as ``silent``. K and D are the gains of the joints as
+effort gains, whichever law runs. They are reduced if the rate of the states is too low for them
 (:mod:`robodyn_ros.control.faults.sampling`). g(q) comes from the model; if the model gives none, it is the last valid
 one.
 """
@@ -42,7 +42,7 @@ MISSING_VELOCITY = ("refuse", "estimate")
 
 @dataclass(frozen=True)
 class SafetySettings(CheckedSettings):
-    """Timeouts, ramps and thresholds of the control loop."""
+    """Timeouts and thresholds of the control loop."""
 
     state_publishers: int = whole(
         1, "number of publishers of joint_states; more than one if states come in parts", 1, 100
@@ -66,7 +66,6 @@ class SafetySettings(CheckedSettings):
         False, "accept trajectories of more than 0.25 s that end in motion; the arm then holds the last position"
     )
     speed_scaling: float = setting(1.0, "speed of trajectories, as ratio of the planned speed", "-", 0.0, 1.0)
-    ramp_down_time: float = setting(0.3, "time in which a reaction to a fault ramps to zero", "s", 1e-3, 60.0)
     settled_time: float = setting(3.0, "time for which the cause of a latched fault must be absent", "s", 0.0, 3600.0)
     blend_time: float = setting(0.2, "time over which a change of law, model or gains is blended in", "s", 0.0, 60.0)
     soft_limit_margin: float = setting(

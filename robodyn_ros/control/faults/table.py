@@ -17,15 +17,12 @@ from typing import Any, ClassVar, NamedTuple
 from robodyn_ros.errors import ConfigurationError, one_of
 from robodyn_ros.settings import CheckedSettings, choice, setting
 
-PHASES = ("retreat", "wait", "hold", "float", "damp", "ramp", "silent")
-"""Phases of a reaction; ``ramp`` and ``silent`` last as long as the fault."""
+PHASES = ("retreat", "wait", "hold", "float", "damp", "silent")
+"""Phases of a reaction; ``silent`` lasts as long as the fault."""
 
-TO_CONTACT = PHASES[:-1]  #: Reactions to choose from where something touches the arm.
-WITH_STATES = ("hold", "damp", "ramp")  #: Reactions to choose from where states come, and how they escalate.
-WITHOUT_STATES = ("hold", "ramp")  #: Reactions that need no states.
-
-BLIND_ESCALATION = ("hold", "hold", "ramp")
-"""How these escalate: without states there is no velocity to damp."""
+TO_CONTACT = PHASES  #: Reactions to choose from where something touches the arm.
+WITH_STATES = ("hold", "damp", "silent")  #: Reactions to choose from where states come.
+WITHOUT_STATES = ("hold", "silent")  #: Reactions that need no states.
 
 
 class Fault(NamedTuple):
@@ -183,18 +180,11 @@ class FaultReaction(CheckedSettings):
     reaction: str = choice("hold", "reaction to a fault", lambda: TO_CONTACT)
     max_duration: float = setting(5.0, "longest time of the reaction", "s", 0.0, 3600.0)
 
-    def escalated(self, level: int) -> str:
-        """The reaction, made so many levels stronger."""
-        ladder = BLIND_ESCALATION if FAULTS[self.kind].reactions == WITHOUT_STATES else WITH_STATES
-        place = ladder.index(self.reaction) if self.reaction in ladder else 0
-        return ladder[min(place + level, len(ladder) - 1)] if level else self.reaction
-
 
 def _reaction_class(kind: str) -> type[FaultReaction]:
     fault = FAULTS[kind]
-    end = "before nothing is sent" if fault.reactions == WITHOUT_STATES else "before the ramp to zero"
     reaction = choice(fault.reaction, f"reaction to {fault.description}", lambda: fault.reactions)
-    duration = setting(fault.max_duration, f"longest time of the reaction, {end}", "s", 0.0, 3600.0)
+    duration = setting(fault.max_duration, "longest time of the reaction, before nothing is sent", "s", 0.0, 3600.0)
     members = [("reaction", str, reaction), ("max_duration", float, duration)]
     own = {"kind": kind, "__module__": __name__}
     return make_dataclass(f"{kind.title()}Reaction", members, bases=(FaultReaction,), namespace=own, frozen=True)

@@ -169,7 +169,7 @@ static int check_period(const Parameters* p, double period, const double* kp, co
 /* The reactions to each kind of fault. */
 static void find_reactions(Settings* s, const Parameters* p) {
   for (int k = 0; k < KINDS; ++k) {
-    for (int l = 0; l < LEVELS; ++l) s->reactions[k * LEVELS + l] = ESCALATION[k][(int)p->faults_reaction[k]][l];
+    s->reactions[k] = (int64_t)p->faults_reaction[k];
     s->max_duration[k] = p->faults_max_duration[k];
   }
 }
