@@ -116,9 +116,8 @@ def arm_of(name: str, damping: float = 0.0) -> Arm:
     low, high = np.maximum(robot.lower, -reach), np.minimum(robot.upper, reach)
     high = np.where(high <= low, np.minimum(robot.upper, low + reach), high)
     model, true = (rd.create_dynamics("rnea", robot) for _ in range(2))
-    return Arm(
-        name, robot, model, true, true.parameters.inertial, low + 0.15 * (high - low), high - 0.15 * (high - low)
-    )
+    margin = 0.15 * (high - low)
+    return Arm(name, robot, model, true, true.parameters.inertial, low + margin, high - margin)
 
 
 @dataclass(frozen=True)
@@ -298,8 +297,7 @@ class Cell:
         effort = None if command is None else command.effort
         if effort is not None:
             if self.sent is not None:
-                change = float((np.abs(effort - self.sent) / self.robot.effort_limit).max())
-                self.step = max(self.step, change)
+                self.step = max(self.step, float((np.abs(effort - self.sent) / self.robot.effort_limit).max()))
             self.sent = effort
         self.command = command
         self._coming.append(effort)

@@ -247,5 +247,7 @@ FAULTS = (
     Fault("law: raises", law_gives(lambda e: 1 / 0), "law", needs_python=True),
     Fault("model: NaN", law_gives(lambda e: everything(e, NAN)), "law", needs_python=True),
     Fault("gains too high", rare(lambda cell: 12), "time", {"frequency": 60.0}),
+    Fault("ten states in fifty are bad, 0.2", samples(10, 0.2, 50)),
+    Fault("positions drift, 0.06", changed(lambda s, j, begin: s._replace(q=s.q + 0.06 * (s.stamp - begin)))),
 )
 """What is injected."""

@@ -57,6 +57,8 @@ CASES = [
     (2, 476, True, "effort: sign of one", "z1", 1.7),  # 4.6: a joint that had been let go of was driven again
     (1, 363, True, "one state in 20", "kinova", 0.9),  # 3.2: let go of while it became slower
     (3, 525, True, "effort is stuck", "z1", 1.2),  # 1.8: a drive that was found to disobey had 12 ms more
+    (1, 618, True, "ten states in fifty are bad, 0.2", "kinova", 0.05),  # 20: its efforts faded while no brake held it
+    (1, 624, True, "positions drift, 0.06", "prr", 0.3),  # 1.9: it stood, and its fall was in plain sight
     (11, 297, True, "effort: sign of one", "chain12", 0.9),  # 3.7: a drive was judged by its motion before the fault
 ]
 

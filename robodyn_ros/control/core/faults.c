@@ -9,7 +9,6 @@
 #define TRAIL_PERIOD 0.02 /* time between two positions of the trail [s] */
 #define EASE 0.1 /* time in which a retreat accelerates to the speed of the recorded path [s] */
 #define LIFE 0.01 /* distance by which a suspect joint has to move [rad], a tenth of it [m] */
-#define BRAKING 0.15 /* longest time for which an arm is braked without valid states [s] */
 #define DISOBEY_TIME 0.01 /* time for which a joint may accelerate under a reaction: efforts reverse in it [s] */
 #define SPEED_GROWTH 1.1 /* a joint has accelerated if its speed exceeds that at the beginning by this factor */
 #define SMOOTH 0.36787944117144233 /* greatest rate times age of a damping that does not overshoot, 1 / e */

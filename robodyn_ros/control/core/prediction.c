@@ -11,6 +11,7 @@
 #define PREDICTION_STEPS 20 /* greatest number of these steps in a period */
 #define VELOCITY_TIME 0.005 /* time constant of the velocity by differences of positions [s] */
 #define LATELY 0.05 /* time for which a speed counts as recent [s] */
+#define BRAKING 0.15 /* longest time for which an arm is braked without valid states, and the model predicts its motion [s] */
 #define SLOW 0.1 /* speed of a slow joint, as ratio of the velocity limit */
 
 /* The possible error of the gravity effort at q by masses and a payload, and the part of it that was observed lately.
@@ -199,11 +200,11 @@ static int diverges(const Settings* s, State* m, double t) {
   return found;
 }
 
-/* From now on no part of the states is trusted; the prediction by the model alone is used. */
+/* From now on no part of the states is trusted; the prediction by the model alone is used, as long as it is good. */
 static void trust_none(const Settings* s, State* m, double t) {
   m->trusted_source = TRUST_NONE;
   m->velocity_known_t = m->predicted_since;
-  copy(m->predicted_q, m->model_q); copy(m->predicted_v, m->model_v);
+  if (t - m->predicted_since <= BRAKING) { copy(m->predicted_q, m->model_q); copy(m->predicted_v, m->model_v); }
   EACH m->estimated_v[i] = shrunk(m->predicted_v[i], velocity_uncertainty(s, m, t, i));
 }
 
@@ -243,21 +244,37 @@ static int trust_one(const Settings* s, State* m, double t) {
     m->estimated_v[i] = undecided ? faster_of(m->difference_v[i], c->reported[i]) : trusted_velocity(m, i);
   }
   if (diverges(s, m, t)) { trust_none(s, m, t); return 0; }
+  copy(m->predicted_v, m->estimated_v);
   if (m->trusted_source == TRUST_POSITIONS) copy(m->predicted_q, c->last_q);
+  return 1;
+}
+
+/* Whether an arm that stood moves by now: positions and velocities of a joint, whatever contradicts in others, agree that
+   it is no longer slow. Then the prediction begins anew, with such velocities. */
+static int is_seen_moving(const Settings* s, State* m, double t) {
+  double seen[N];
+  EACH {
+    const double difference = m->difference_v[i], reported = m->consistency.reported[i], slow = slow_difference(s, m, i);
+    const int agree = fabs(difference - reported) <= slow && smaller(fabs(difference), fabs(reported)) > slow;
+    seen[i] = agree ? faster_of(difference, reported) : 0;
+    m->predicts |= seen[i] != 0;
+  }
+  if (!m->predicts) return 0;
+  copy(m->predicted_v, seen); copy(m->model_v, seen);
+  m->velocity_known_t = t;
   return 1;
 }
 
 /* Selects the velocity for the reaction from three sources: differences of positions, the reported velocity, and the
    prediction. Any one of them may be wrong. Without a trusted state it is the certain part of the prediction, because
    damping by a wrong velocity could accelerate a joint. Nonzero if the velocity is known; then the prediction continues
-   from it. An arm that stood stays there. */
+   from it. An arm that stood stays there, unless it is seen moving. */
 static int estimate_motion(const Settings* s, State* m, double t, int has_state) {
   const int contradicts = m->consistency.verdict == BLIND;
   EACH m->estimated_v[i] = shrunk(m->predicted_v[i], velocity_uncertainty(s, m, t, i));
   if (!has_state) return 0;
-  if (contradicts && !m->predicts) { clear(m->estimated_v); return 1; }
+  if (contradicts && !m->predicts && !is_seen_moving(s, m, t)) { clear(m->estimated_v); return 1; }
   if (!(contradicts ? trust_one(s, m, t) : trust_reported(s, m))) return 0;
-  copy(m->predicted_v, m->estimated_v);
   m->velocity_known_t = t;
   return 1;
 }
