@@ -11,10 +11,12 @@ import copy
 import sys
 from importlib.util import find_spec
 from types import ModuleType, SimpleNamespace
+from unittest.mock import Mock
 
 import arms
 import numpy as np
 import pytest
+from rclpy.task import Future
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 import robodyn_ros as rd
@@ -98,8 +100,13 @@ def test_a_goal_that_cannot_be_held_is_not_canceled():
 class Goal(SimpleNamespace):
     """A goal's handle, as rclpy's."""
 
-    def __init__(self, number):
-        super().__init__(goal_id=number, ended=None, feedback=[], is_cancel_requested=False)
+    def __init__(self, number, request):
+        goal_id = SimpleNamespace(uuid=[number])
+        super().__init__(goal_id=goal_id, request=request, ended=None, feedback=[], is_cancel_requested=False)
+
+    @property
+    def status(self):
+        return self.ended
 
     def _update_state(self, event):
         """As rclpy has it when a request to cancel is accepted."""
@@ -151,7 +158,8 @@ def served(monkeypatch):
         header=SimpleNamespace(stamp=None), desired=SimpleNamespace(), actual=SimpleNamespace(),
         error=SimpleNamespace(), **fields
     )  # fmt: skip
-    kind = SimpleNamespace(Feedback=message, Result=SimpleNamespace)
+    services = SimpleNamespace(GetResultService=SimpleNamespace(Response=SimpleNamespace))
+    kind = SimpleNamespace(Feedback=message, Result=SimpleNamespace, Impl=services)
     package, actions = ModuleType("control_msgs"), ModuleType("control_msgs.action")
     actions.FollowJointTrajectory = kind
     package.action = actions
@@ -178,8 +186,8 @@ def served(monkeypatch):
     return server, loop
 
 
-def send(server, number, trajectory="good", path=()):
-    """What a client's goal leads to: its handle and the coroutine that executes it; None if it is refused."""
+def accept(server, number, trajectory="good", path=()):
+    """The handle of a client's goal; None if it is refused."""
     tolerance = [SimpleNamespace(name=name, position=value) for name, value in path]
     goal = SimpleNamespace(
         trajectory=trajectory,
@@ -190,7 +198,13 @@ def send(server, number, trajectory="good", path=()):
     )
     if server._server.goal_callback(goal).name == "REJECT":
         return None
-    handle = Goal(number)
+    return Goal(number, goal)
+
+
+def send(server, *goal, **fields):
+    """What a client's goal leads to: its handle and the coroutine that executes it; None if it is refused."""
+    if (handle := accept(server, *goal, **fields)) is None:
+        return None
     execution = server._server.execute_callback(handle)
     execution.send(None)  # as far as it goes: it waits for the end
     return handle, execution
@@ -235,7 +249,6 @@ def test_the_server_cancels_and_preempts_and_refuses(served):
     ended = result(one)
     assert (ended.error_code, first.ended) == (-1, "canceled")  # as joint_trajectory_controller preempts
     assert "cancelled due to new incoming action" in ended.error_string
-    assert server._server.cancel_callback(first).name == "REJECT"  # it has ended
     assert server._server.cancel_callback(second).name == "ACCEPT"
     second.is_cancel_requested = True  # rclpy does so then
     server._update()
@@ -248,6 +261,60 @@ def test_the_server_cancels_and_preempts_and_refuses(served):
     loop.scripts[-1].end("succeeded")
     server._update()
     assert (result(three).error_code, third.ended) == (0, "succeeded")
+
+
+def cancel_all(server, handles):
+    """As rclpy cancels all goals: the list shrinks while it is walked through. Those that are cancelled."""
+    left = list(handles)
+    for handle in left:
+        if server._server.cancel_callback(handle).name == "ACCEPT":
+            handle.is_cancel_requested = True
+        else:
+            left.remove(handle)
+    return left
+
+
+def test_a_request_to_cancel_all_goals_stops_the_arm(served):
+    """Also right after one replaced another, and before rclpy has begun to execute it."""
+    server, loop = served
+    first, one = send(server, 1)
+    second = accept(server, 2)
+    assert cancel_all(server, [first, second]) == [first, second]
+    assert loop.scripts[1].outcome == "held"
+    two = server._server.execute_callback(second)
+    two.send(None)
+    server._update()
+    assert (result(one).error_code, first.ended) == (-1, "canceled")
+    assert (result(two).error_code, second.ended) == (0, "canceled")
+
+
+def test_a_client_that_does_not_get_the_answer_takes_no_result_from_the_next(served):
+    """rclpy gives no handle then."""
+    server, loop = served
+    accept(server, 1)
+    handle, execution = send(server, 2)
+    server._update()
+    assert handle.ended is None
+    loop.scripts[1].end("succeeded")
+    server._update()
+    assert (result(execution).error_code, handle.ended) == (0, "succeeded")
+
+
+def test_a_goal_that_the_end_of_the_node_interrupts_gets_its_result(served):
+    """No executor runs any more, which would send it."""
+    server, loop = served
+    stopped, sent = Mock(), []
+    future = Future(executor=stopped)
+    future.add_done_callback(lambda done: sent.append(done.result()))
+    server._server._result_futures = {bytes([1]): future}
+    server._server.destroy = server._node.destroy_timer = lambda *_: None
+    handle, _ = send(server, 1)
+    accept(server, 2)
+    for script in loop.scripts:
+        script.end("stopped")
+    server.destroy()
+    (answer,) = sent
+    assert (answer.status, answer.result.error_code, handle.ended) == ("canceled", -1, "canceled")
 
 
 def test_the_state_of_the_controller_and_the_reference_at_a_time(monkeypatch):

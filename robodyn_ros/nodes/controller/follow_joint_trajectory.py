@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from time import perf_counter
@@ -42,6 +43,18 @@ def is_available() -> bool:
     return find_spec("control_msgs") is not None
 
 
+@dataclass(eq=False)
+class RunningGoal:
+    """A goal from its acceptance to its result; rclpy gives its handle later, and none if the client did not get the
+    answer.
+    """
+
+    request: Any
+    goal: ActionGoal
+    handle: Any = None
+    ended: Any = None  # the future of its result
+
+
 class FollowJointTrajectory:
     """The server of the action."""
 
@@ -49,8 +62,7 @@ class FollowJointTrajectory:
         """``loop`` returns the loop that follows goals; it raises NotReadyError if there is none."""
         self._type: Any = import_module("control_msgs.action").FollowJointTrajectory
         self._node, self._loop = node, loop
-        self._accepted: list[ActionGoal] = []
-        self._goals: list[tuple[Any, ActionGoal, Future]] = []
+        self._goals: list[RunningGoal] = []
         self._server = ActionServer(
             node,
             self._type,
@@ -62,8 +74,18 @@ class FollowJointTrajectory:
         self._timer = steady_timer(node, PERIOD, self._update, autostart=False)  # it runs while there are goals
 
     def destroy(self) -> None:
-        """Withdraw the action: a node with an action stays in the graph when it is destroyed."""
+        """Send the results of goals, for no executor runs any more, and withdraw the action: a node with an action stays
+        in the graph when it is destroyed.
+        """
         self._node.destroy_timer(self._timer)
+        for running in self._goals:
+            if running.handle is not None and (result := running.goal.result) is not None:
+                response = self._type.Impl.GetResultService.Response()
+                response.result, response.status = self._finish(running.handle, result), running.handle.status
+                # rclpy has no public function for a result that its executor does not send
+                future = self._server._result_futures[bytes(running.handle.goal_id.uuid)]
+                future._set_executor(None)
+                future.set_result(response)
         self._server.destroy()
 
     def _on_goal(self, goal: Any) -> GoalResponse:
@@ -75,25 +97,33 @@ class FollowJointTrajectory:
             path, end = ([(item.name, item.position) for item in items] for items in ends)
             usual, time = loop.control.settings.tolerances, seconds(goal.goal_time_tolerance)
             tolerances = goal_tolerances(usual, loop.robot.joint_names, path, end, time)
-            self._accepted.append(ActionGoal(loop.references.follow_message(goal.trajectory, tolerances)))
+            followed = ActionGoal(loop.references.follow_message(goal.trajectory, tolerances))
         except RobodynError as problem:
             self._node.faults.count("trajectory refused", problem)
             return GoalResponse.REJECT
+        self._goals.append(RunningGoal(goal, followed))
         return GoalResponse.ACCEPT
 
     def _on_cancel(self, handle: Any) -> CancelResponse:
-        """Hold the arm, if the goal is still being followed."""
-        for other, goal, _ in self._goals:
-            if other.goal_id == handle.goal_id and goal.cancel(self._loop().hold):
-                return CancelResponse.ACCEPT
-        return CancelResponse.REJECT
+        """Hold the arm, if the goal is still being followed. A goal that has just ended is accepted as well, as by
+        joint_trajectory_controller: rclpy skips the goal after a refused one when all are to be cancelled.
+        """
+        for running in self._goals:
+            if running.request is handle.request:
+                running.goal.cancel(lambda: self._loop().hold())
+        return CancelResponse.ACCEPT
 
     async def _execute(self, handle: Any) -> Any:
         """Wait for the end of a goal, without blocking. Goals are executed in the order of acceptance."""
-        ended: Future = Future(executor=self._node.executor)
-        self._goals.append((handle, self._accepted.pop(0), ended))
+        running = next(each for each in self._goals if each.request is handle.request)
+        older = self._goals[: self._goals.index(running)]  # those without a handle never get one
+        self._goals = [each for each in self._goals if each.handle is not None or each not in older]
+        running.handle, running.ended = handle, Future(executor=self._node.executor)
         self._timer.reset()
-        result: GoalResult = await ended
+        return self._finish(handle, await running.ended)
+
+    def _finish(self, handle: Any, result: GoalResult) -> Any:
+        """Put a goal into its final state; the message of its result."""
         if result.status == "canceled" and not handle.is_cancel_requested:
             # rclpy has no public function for a server that cancels
             handle._update_state(rclpy_implementation.GoalEvent.CANCEL_GOAL)
@@ -102,14 +132,13 @@ class FollowJointTrajectory:
 
     def _update(self) -> None:
         """Publish feedback on active goals, and give the result of those that have ended."""
-        for entry in list(self._goals):
-            handle, goal, ended = entry
-            if (result := goal.result) is None:
-                self._give_feedback(handle)
+        for running in [each for each in self._goals if each.ended is not None]:
+            if (result := running.goal.result) is None:
+                self._give_feedback(running.handle)
             else:
-                self._goals.remove(entry)
-                ended.set_result(result)
-        if not self._goals:
+                self._goals.remove(running)
+                running.ended.set_result(result)
+        if all(each.ended is None for each in self._goals):
             self._timer.cancel()
 
     def _give_feedback(self, handle: Any) -> None:

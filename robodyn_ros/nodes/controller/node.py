@@ -181,11 +181,10 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         return super().on_error(state)
 
     def destroy_node(self) -> None:
-        """Send the final command as in :meth:`on_deactivate`, save the law's memory, then end."""
+        """Send the final command as in :meth:`on_deactivate`, answer all clients, save the law's memory, then end."""
         if self._configured is not None and self.context.ok():
-            self._configured.loop.deactivate()
+            self.guarded(self._configured.end)()
             self._configured.loop.wait_until_delivered()
-            self._configured.estimates.save_if_named()
         if self._action is not None:
             self._action.destroy()
         super().destroy_node()

@@ -63,7 +63,7 @@ class PayloadEstimation:
 
     def end(self) -> None:
         """Answer the service call that waits."""
-        self._respond(False, "the controller was cleaned up")
+        self._respond(False, "the controller was cleaned up, or has ended")
 
     def begin(self) -> Future:
         """Start the motion; the result is a future of success and message.
@@ -72,7 +72,7 @@ class PayloadEstimation:
             RobodynError: it cannot be started.
         """
         self._start_motion()
-        self._response = Future(executor=self._node.executor)
+        self._response = Future()
         self._timer.reset()
         return self._response
 
