@@ -74,7 +74,7 @@ class FollowJointTrajectory:
         self._timer = steady_timer(node, PERIOD, self._update, autostart=False)  # it runs while there are goals
 
     def destroy(self) -> None:
-        """Send the results of goals, for no executor runs any more, and withdraw the action: a node with an action stays
+        """Send the results of goals, as no executor runs any more, and withdraw the action: a node with an action stays
         in the graph when it is destroyed.
         """
         self._node.destroy_timer(self._timer)

@@ -291,7 +291,8 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         awaited = self._awaited()
         waiting = f"waiting for {awaited}" if awaited else ""
         if configured is None:
-            return Report("", self._failure or waiting, "unconfigured", values, failed=bool(self._failure))
+            state = self._state_machine.current_state[1]  # "unconfigured", or "finalized" after a shutdown
+            return Report("", self._failure or waiting, state, values, failed=bool(self._failure))
         loop, problem = configured.loop, configured.loop.problem
         values |= configured.report()
         failed = bool(problem)
