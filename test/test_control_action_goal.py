@@ -46,14 +46,17 @@ def scripted():
 
 
 def test_tolerances_that_a_goal_asks_for():
-    asked = goal_tolerances(DEFAULTS, JOINTS, [("shoulder", -1.0), ("wrist", 0.5)], [("elevator", 0.0)], 0.0)
+    path, goal = [("shoulder", -1.0, 0.7), ("wrist", 0.5, -1.0)], [("elevator", 0.0, 0.3), ("wrist", 0.0, -1.0)]
+    asked = goal_tolerances(DEFAULTS, JOINTS, path, goal, 0.0)
     np.testing.assert_array_equal(asked.path, [0.1, np.inf, 0.5])
+    np.testing.assert_array_equal(asked.path_speed, [np.inf, 0.7, np.inf])
     np.testing.assert_array_equal(asked.goal, DEFAULTS.goal)
-    assert (asked.speed, asked.time) == (0.05, 2.0)
+    np.testing.assert_array_equal(asked.speed, [0.3, 0.05, np.inf])
+    assert asked.time == 2.0
     assert goal_tolerances(DEFAULTS, JOINTS, [], [], 3.0).time == 3.0
     assert goal_tolerances(DEFAULTS, JOINTS, [], [], -1.0).time == np.inf
     np.testing.assert_array_equal(DEFAULTS.path, [0.1, 0.2, np.inf])
-    for bad in (("elbow", 0.1), ("wrist", np.nan)):
+    for bad in (("elbow", 0.1, 0.0), ("wrist", np.nan, 0.0), ("wrist", 0.1, np.nan)):
         with pytest.raises(InputError, match=bad[0]):
             goal_tolerances(DEFAULTS, JOINTS, [bad], [], 0.0)
 
@@ -136,7 +139,7 @@ class Loop:
         self.configured = True
         self.control = SimpleNamespace(settings=SimpleNamespace(tolerances=DEFAULTS))
         self.robot = SimpleNamespace(joint_names=JOINTS)
-        self.references = self
+        self.references, self.locked = self, {"finger"}
 
     def follow_message(self, trajectory, tolerances):
         if trajectory == "bad":
@@ -188,7 +191,7 @@ def served(monkeypatch):
 
 def accept(server, number, trajectory="good", path=()):
     """The handle of a client's goal; None if it is refused."""
-    tolerance = [SimpleNamespace(name=name, position=value) for name, value in path]
+    tolerance = [SimpleNamespace(name=name, position=value, velocity=0.0) for name, value in path]
     goal = SimpleNamespace(
         trajectory=trajectory,
         multi_dof_trajectory=SimpleNamespace(points=[1] if trajectory == "many" else []),
@@ -219,7 +222,7 @@ def result(execution):
 def test_the_server_gives_feedback_and_the_result(served):
     server, loop = served
     assert server._server.name == "~/follow_joint_trajectory"
-    handle, execution = send(server, 1, path=[("wrist", 0.25)])
+    handle, execution = send(server, 1, path=[("wrist", 0.25), ("finger", 0.1)])
     assert (loop.scripts[0].asked.path[2], loop.scripts[0].asked.time) == (0.25, 0.5)
     server._update()
     assert handle.feedback == []

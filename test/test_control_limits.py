@@ -175,13 +175,17 @@ def test_a_tolerance_of_0_in_the_settings_is_none():
     assert (found.speed, found.time, Tolerances.of(GoalSettings(0.3), joints).speed) == (np.inf, 0.5, 0.3)
 
 
-def test_leaving_the_path_stops_the_arm_where_it_is():
-    arm = Arm(tolerances=replace(Tolerances.none(3), path=np.full(3, 0.02)))
+@pytest.mark.parametrize(
+    ("tolerance", "value", "of"),
+    [("path", 0.02, lambda c: c.error), ("path_speed", 0.1, lambda c: c.reference.qd - c.state[1])],
+)
+def test_leaving_the_path_stops_the_arm_where_it_is(tolerance, value, of):
+    arm = Arm(tolerances=replace(Tolerances.none(3), **{tolerance: np.array([np.inf, value, np.inf])}))
     arm.go(0.01)
     going = arm.loop.follow(rest_to_rest([Q + 0.3], [0.8]))
     arm.go(0.3, push=np.array([0.0, 20.0, 0.0]))
     assert going.outcome == "path tolerance violated"
-    stopped = next(i for i, c in enumerate(arm.commands) if np.abs(c.error).max() > 0.02)
+    stopped = next(i for i, c in enumerate(arm.commands) if abs(of(c)[1]) > value)
     assert arm.loop.mode == "hold"
     np.testing.assert_allclose(arm.commands[-1].reference.q, arm.path[stopped], atol=1e-12)
 

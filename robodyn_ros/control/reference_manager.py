@@ -147,7 +147,8 @@ class ReferenceManager(RunningCore):
             LimitError: the path to its next point leaves the limits.
         """
         allowed, settings = tolerances or self.settings.tolerances, self.settings
-        numbers = np.concatenate([allowed.path, allowed.goal, [allowed.speed, allowed.time]])
+        rows = np.broadcast_arrays(allowed.path, allowed.goal, allowed.path_speed, allowed.speed)
+        numbers = np.append(rows, allowed.time)
         if not (address := prepared.hand_over()):
             again = prepared.trajectory, prepared.start, [self.robot.joint_names[index] for index in prepared.columns]
             address = self.prepare(*again).hand_over()

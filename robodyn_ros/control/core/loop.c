@@ -124,7 +124,7 @@ static const double* find_reference(const Settings* s, State* m, double t, doubl
 /* Stores the results of a valid control step, and the outcome of the trajectory. */
 static void take_step(const Settings* s, State* m, Period* p, const double* given, const double* planned) {
   double* const* x = s->step_arrays;
-  const int outcome = judge(&m->references, p->t, x[RESULTS] + ERROR * N, p->qd);
+  const int outcome = judge(&m->references, p->t, x[RESULTS] + ERROR * N, given, p->qd);
   StepMemory* after = (StepMemory*)x[AFTER];
   memcpy(p->rows, x[RESULTS], sizeof p->rows);
   memcpy(x[LAW_MEMORY], x[LAW_AFTER], (size_t)s->law_memory_width * sizeof(double));

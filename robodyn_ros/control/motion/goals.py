@@ -54,8 +54,9 @@ class Tolerances:
 
     path: Array  # (n,) in [rad] or [m]
     goal: Array  # (n,) in [rad] or [m]
-    speed: float  # at the goal, [rad/s] or [m/s]
+    speed: float | Array  # at the goal, of all joints or (n,) in [rad/s] or [m/s]
     time: float  # after the last point [s]
+    path_speed: float | Array = np.inf  # distance from the velocity of the reference, likewise
 
     @classmethod
     def none(cls, n: int) -> Tolerances:
@@ -201,7 +202,7 @@ class Refused(Exception):
 class TrajectoryGoal:
     """An accepted trajectory, judged as by joint_trajectory_controller.
 
-    - On the path no joint may be further from the reference than its path tolerance.
+    - On the path no joint may be further from the reference, or from its velocity, than its path tolerance.
     - After the last point the goal is reached as soon as every joint is within its goal tolerance and slower than
       ``stopped_velocity_tolerance``. The time limit is ``goal_time``; with 0 there is none.
     """
@@ -281,8 +282,8 @@ class ActionGoal:
 def goal_tolerances(
     defaults: Tolerances,
     joints: Sequence[str],
-    path: Iterable[tuple[str, float]],
-    goal: Iterable[tuple[str, float]],
+    path: Iterable[tuple[str, float, float]],
+    goal: Iterable[tuple[str, float, float]],
     time: float,
 ) -> Tolerances:
     """The tolerances of a goal.
@@ -292,7 +293,7 @@ def goal_tolerances(
     Args:
         defaults: tolerances that the goal does not give.
         joints: names of the arm's joints.
-        path: joint and tolerance of its position on the path [rad] or [m].
+        path: joint, and the tolerances of its position and velocity on the path [rad] or [m], and per [s].
         goal: likewise, at the end.
         time: for reaching the goal [s].
 
@@ -300,17 +301,17 @@ def goal_tolerances(
         InputError: an unknown joint, or something that is not finite.
     """
 
-    def merged(default: Array, given: Iterable[tuple[str, float]]) -> Array:
-        values: Array = default.copy()
-        for name, value in given:
-            if name not in joints or not np.isfinite(value):
-                raise InputError("tolerance", f"{value} of joint {name!r}; the arm has {', '.join(joints)}", value)
-            values[joints.index(name)] = _chosen(default[joints.index(name)], value)
+    def merged(place: Array, speed: float | Array, given: Iterable[tuple[str, float, float]]) -> Array:
+        values = np.array([place, np.broadcast_to(speed, len(joints))])
+        for name, *asked in given:
+            if name not in joints or not np.isfinite(asked).all():
+                raise InputError("tolerance", f"{asked} of joint {name!r}; the arm has {', '.join(joints)}", asked)
+            column = values[:, joints.index(name)]
+            column[:] = [_chosen(default, value) for default, value in zip(column.tolist(), asked, strict=True)]
         return values
 
-    return Tolerances(
-        merged(defaults.path, path), merged(defaults.goal, goal), defaults.speed, _chosen(defaults.time, time)
-    )
+    on_path, at_goal = merged(defaults.path, defaults.path_speed, path), merged(defaults.goal, defaults.speed, goal)
+    return Tolerances(on_path[0], at_goal[0], at_goal[1], _chosen(defaults.time, time), on_path[1])
 
 
 def _chosen(default: float, value: float) -> float:

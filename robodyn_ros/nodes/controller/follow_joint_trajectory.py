@@ -94,7 +94,10 @@ class FollowJointTrajectory:
             if goal.multi_dof_trajectory.points:
                 raise InputError("multi_dof_trajectory", "is not supported", len(goal.multi_dof_trajectory.points))
             loop, ends = self._loop(), (goal.path_tolerance, goal.goal_tolerance)
-            path, end = ([(item.name, item.position) for item in items] for items in ends)
+            path, end = (
+                [(item.name, item.position, item.velocity) for item in items if item.name not in loop.references.locked]
+                for items in ends
+            )
             usual, time = loop.control.settings.tolerances, seconds(goal.goal_time_tolerance)
             tolerances = goal_tolerances(usual, loop.robot.joint_names, path, end, time)
             followed = ActionGoal(loop.references.follow_message(goal.trajectory, tolerances))

@@ -46,6 +46,7 @@ class ReferenceInput:
     """Subscribes to references, and passes them to the loop.
 
     Attributes:
+        locked: names of the locked joints, which messages may name.
         latest: when the latest reference was accepted, by the steady clock [s]; None before the first.
     """
 
@@ -60,7 +61,7 @@ class ReferenceInput:
         """``closed`` returns why no reference is accepted now; "" if references are accepted. References may name
         locked joints, which does not move them.
         """
-        self._locked = frozenset(locked)
+        self.locked = frozenset(locked)
         self.latest: float | None = None
         self._node, self._loop, self._closed, self._faults = node, loop, closed, faults
         self._velocity = StreamVelocity(loop.core)
@@ -121,10 +122,10 @@ class ReferenceInput:
 
     def _columns(self, names: Sequence[str]) -> list[int]:
         """Indices of the joints that are not locked; locked joints are logged."""
-        if locked := [name for name in names if name in self._locked]:
+        if locked := [name for name in names if name in self.locked]:
             text = f"the reference names locked joints, which it does not move: {', '.join(locked)}"
             self._node.get_logger().warning(text, throttle_duration_sec=PAUSE)
-        return [index for index, name in enumerate(names) if name not in self._locked]
+        return [index for index, name in enumerate(names) if name not in self.locked]
 
     def _receive_trajectory(self, data: memoryview) -> None:
         """Prepare a long trajectory; called in the thread."""
