@@ -369,7 +369,7 @@ def test_the_rest_of_a_trajectory_that_began_in_the_past():
     with pytest.raises(InputError, match="cannot be reached in time"):
         arm.loop.follow(rest_to_rest([GOAL], [1.0]), arm.t - 1.5)
     with pytest.raises(InputError, match="cannot be reached in time"):
-        arm.loop.follow(rest_to_rest([Q], [0.0]))
+        arm.loop.follow(rest_to_rest([Q], [-1.0]))
     with pytest.raises(InputError, match="t_start"):
         arm.loop.follow(rest_to_rest([Q], [1.0]), np.nan)
     with pytest.raises(InputError, match=r"begins in 1\.79e\+09 s: its stamp is of another clock \(use_sim_time\)"):
