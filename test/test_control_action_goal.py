@@ -135,7 +135,7 @@ class Loop:
     """A closed loop that accepts everything but a trajectory called bad."""
 
     def __init__(self):
-        self.counts, self.scripts, self.latest = [], [], None
+        self.counts, self.scripts, self.latest, self.problem = [], [], None, ""
         self.configured = True
         self.control = SimpleNamespace(settings=SimpleNamespace(tolerances=DEFAULTS))
         self.robot = SimpleNamespace(joint_names=JOINTS)
@@ -260,6 +260,11 @@ def test_the_server_cancels_and_preempts_and_refuses(served):
     assert send(server, 4, "many") is None
     assert send(server, 5, path=[("elbow", 1.0)]) is None
     assert loop.counts == ["trajectory refused"] * 3
+    fourth, four = send(server, 7)
+    loop.scripts[-1].end("interrupted")
+    loop.problem = "too fast: hold"
+    server._update()
+    assert (result(four).error_string, fourth.ended) == ("interrupted by a fault: too fast: hold", "aborted")
     third, three = send(server, 6)
     loop.scripts[-1].end("succeeded")
     server._update()

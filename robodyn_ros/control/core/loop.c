@@ -133,7 +133,11 @@ static void take_step(const Settings* s, State* m, Period* p, const double* give
   if (outcome) {
     m->references.outcome = outcome;
     m->references.outcomes[m->references.goal_id % OUTCOMES] = outcome;
-    if (outcome != CORE_SUCCEEDED) start(m, p->t, p->q);
+    if (outcome != CORE_SUCCEEDED) {
+      m->references.violations++;
+      m->references.violated_id = m->references.goal_id;
+      start(m, p->t, p->q);
+    }
   }
   m->active = 0;
   m->stepped = 1;

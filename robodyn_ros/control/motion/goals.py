@@ -207,9 +207,11 @@ class TrajectoryGoal:
       ``stopped_velocity_tolerance``. The time limit is ``goal_time``; with 0 there is none.
     """
 
-    def __init__(self, ask: Callable[[], Outcome | None], judge_load: Callable[[], str]) -> None:
-        """``ask`` gives :attr:`outcome`, and ``judge_load`` gives :attr:`overload`."""
-        self._ask, self._judge_load = ask, judge_load
+    def __init__(
+        self, ask: Callable[[], Outcome | None], judge_load: Callable[[], str], explain: Callable[[], str] = str
+    ) -> None:
+        """``ask`` gives :attr:`outcome`, ``judge_load`` :attr:`overload`, and ``explain`` :attr:`reason`."""
+        self._ask, self._judge_load, self._explain = ask, judge_load, explain
         self._outcome: Outcome | None = None
 
     @property
@@ -220,9 +222,28 @@ class TrajectoryGoal:
         return self._outcome
 
     @cached_property
+    def reason(self) -> str:
+        """The tolerance that was violated, in words; "" if none was. To be asked for after the end."""
+        return self._explain()
+
+    @cached_property
     def overload(self) -> str:
         """Where gravity and friction alone exceed an effort limit; "" if nowhere. Computed on first access."""
         return self._judge_load()
+
+
+def violation_text(robot: Robot, outcome: Outcome | None, why: int, joint: int, value: float, limit: float) -> str:
+    """A violation of a tolerance, as the core has it (struct ``CoreRefusal``), in words."""
+    of, path = robot.joints[joint], outcome == "path tolerance violated"
+    is_away = why == CODES["CORE_OUTSIDE"]
+    unit = of.position_unit if is_away else f"{of.position_unit}/s"
+    there = ("its reference" if is_away else "the velocity of its reference") if path else "the goal"
+    place = (
+        f"is {abs(value):.4g} {unit} from {there}"
+        if is_away or path
+        else f"moves at {abs(value):.4g} {unit} at {there}"
+    )
+    return f"joint {of.name!r} {place}; its {'path' if path else 'goal'} tolerance is {limit:.4g} {unit}"
 
 
 class GoalResult(NamedTuple):
@@ -276,7 +297,8 @@ class ActionGoal:
             return None
         if self._canceled and outcome == "held":
             return GoalResult("canceled", 0, "canceled; the arm is held")
-        return RESULTS[outcome]
+        result = RESULTS[outcome]
+        return result._replace(text=f"{self._goal.reason}{HELD_THERE}") if self._goal.reason else result
 
 
 def goal_tolerances(

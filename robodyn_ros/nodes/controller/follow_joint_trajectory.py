@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -25,9 +26,9 @@ from rclpy.lifecycle import LifecycleNode
 from rclpy.node import Node
 from rclpy.task import Future
 
-from robodyn_ros.control.motion.goals import ActionGoal, GoalResult, goal_tolerances
+from robodyn_ros.control.motion.goals import RESULTS, ActionGoal, GoalResult, goal_tolerances
 from robodyn_ros.control.step import Command
-from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.errors import InputError, NotReadyError, RobodynError
 from robodyn_ros.nodes.common.client_library import RELIABLE, rclpy_implementation, steady_timer
 from robodyn_ros.nodes.common.messages import seconds
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
@@ -140,9 +141,16 @@ class FollowJointTrajectory:
                 self._give_feedback(running.handle)
             else:
                 self._goals.remove(running)
-                running.ended.set_result(result)
+                running.ended.set_result(self._explained(result))
         if all(each.ended is None for each in self._goals):
             self._timer.cancel()
+
+    def _explained(self, result: GoalResult) -> GoalResult:
+        """A result with the fault that interrupted the goal, if that is still active."""
+        with suppress(NotReadyError):
+            if result == RESULTS["interrupted"] and (problem := self._loop().problem):
+                return result._replace(text=f"interrupted by a fault: {problem}")
+        return result
 
     def _give_feedback(self, handle: Any) -> None:
         loop = self._loop()
