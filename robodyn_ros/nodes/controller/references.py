@@ -206,8 +206,8 @@ class ReferenceInput:
         return self._velocity.update(self._loop.core_settings.record.address, t, q, columns)
 
     def watch(self) -> None:
-        """Count a trajectory that was aborted for a tolerance, or did not begin at its start time. Zero the velocity of a
-        stream of positions once no more messages come. To be called periodically.
+        """Count a trajectory that was aborted for a tolerance, or did not begin at its start time. Zero the velocity
+        of a stream of positions once no more messages come. To be called periodically.
         """
         if self._loop.violations != self._violations:
             self._violations = self._loop.violations
