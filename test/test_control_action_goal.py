@@ -136,6 +136,7 @@ class Loop:
 
     def __init__(self):
         self.counts, self.scripts, self.latest, self.problem = [], [], None, ""
+        self.recent = []
         self.configured = True
         self.control = SimpleNamespace(settings=SimpleNamespace(tolerances=DEFAULTS))
         self.robot = SimpleNamespace(joint_names=JOINTS)
@@ -149,6 +150,9 @@ class Loop:
         self.scripts.append(scripted())
         self.scripts[-1].asked = tolerances
         return self.scripts[-1]
+
+    def read(self):
+        self.recent.extend(["trajectory refused", "too fast"])
 
     def hold(self):
         self.scripts[-1].end("held")
@@ -182,7 +186,7 @@ def served(monkeypatch):
         create_timer=lambda *_, autostart, **__: vars(timer).update(runs=autostart) or timer,
         executor=None,
         guarded=lambda callback, _: callback,
-        faults=SimpleNamespace(count=lambda kind, problem: loop.counts.append(kind)),
+        faults=SimpleNamespace(count=lambda kind, problem: loop.counts.append(kind), recent=loop.recent),
     )
     server = module.FollowJointTrajectory(node, configured)
     server.timer = timer
@@ -260,11 +264,11 @@ def test_the_server_cancels_and_preempts_and_refuses(served):
     assert send(server, 4, "many") is None
     assert send(server, 5, path=[("elbow", 1.0)]) is None
     assert loop.counts == ["trajectory refused"] * 3
-    fourth, four = send(server, 7)
-    loop.scripts[-1].end("interrupted")
-    loop.problem = "too fast: hold"
-    server._update()
-    assert (result(four).error_string, fourth.ended) == ("interrupted by a fault: too fast: hold", "aborted")
+    for loop.problem, said in (("", "too fast"), ("position jumped: hold", "position jumped: hold")):
+        fourth, four = send(server, 7)
+        loop.scripts[-1].end("interrupted")
+        server._update()
+        assert (result(four).error_string, fourth.ended) == (f"interrupted: {said}", "aborted")
     third, three = send(server, 6)
     loop.scripts[-1].end("succeeded")
     server._update()

@@ -110,6 +110,10 @@ class ClosedLoop:
         self._periods.read()
         return self._periods.latest
 
+    def read(self) -> None:
+        """Report the periods until now."""
+        self._periods.read()
+
     @property
     def state(self) -> str:
         """State of the controller, in a word or two."""

@@ -26,15 +26,19 @@ from rclpy.lifecycle import LifecycleNode
 from rclpy.node import Node
 from rclpy.task import Future
 
+from robodyn_ros.control.faults.table import FAULTS
 from robodyn_ros.control.motion.goals import RESULTS, ActionGoal, GoalResult, goal_tolerances
 from robodyn_ros.control.step import Command
 from robodyn_ros.errors import InputError, NotReadyError, RobodynError
 from robodyn_ros.nodes.common.client_library import RELIABLE, rclpy_implementation, steady_timer
 from robodyn_ros.nodes.common.messages import seconds
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
+from robodyn_ros.nodes.controller.realtime.periods import BROKE_OFF
 
 STATE_PERIOD = 0.02
 """Shortest time between two messages on ``~/controller_state`` [s]; equal to that of joint_trajectory_controller."""
+
+INTERRUPTIONS = {BROKE_OFF, *(fault.words for fault in FAULTS.values())}  #: Kinds of counted faults that end a goal.
 
 PERIOD = 0.05  #: Time between two messages of feedback, and longest time from the end of a goal to its result [s].
 
@@ -146,10 +150,15 @@ class FollowJointTrajectory:
             self._timer.cancel()
 
     def _explained(self, result: GoalResult) -> GoalResult:
-        """A result with the fault that interrupted the goal, if that is still active."""
+        """A result with the fault that interrupted the goal."""
+        if result != RESULTS["interrupted"]:
+            return result
         with suppress(NotReadyError):
-            if result == RESULTS["interrupted"] and (problem := self._loop().problem):
-                return result._replace(text=f"interrupted by a fault: {problem}")
+            loop = self._loop()
+            loop.read()  # a fault that is over already has been counted then
+            over = (kind for kind in self._node.faults.recent if kind in INTERRUPTIONS)
+            if problem := loop.problem or next(over, ""):
+                return result._replace(text=f"interrupted: {problem}")
         return result
 
     def _give_feedback(self, handle: Any) -> None:
