@@ -86,8 +86,8 @@ MODES: Mapping[int, Mode] = {
 Outcome = Literal[
     "succeeded", "path tolerance violated", "goal tolerance violated", "replaced", "held", "interrupted", "stopped"
 ]
-"""Ends of a trajectory; ``interrupted``: by a fault, by a gap in the states, or because the limits did not let it begin
-at the reference of its start time; ``stopped``: with the whole loop."""
+"""Ends of a trajectory; ``interrupted``: by a fault, by a gap in the states, by a law that follows no reference, or because
+the limits did not let it begin at the reference of its start time; ``stopped``: with the whole loop."""
 
 OUTCOMES: Mapping[int, Outcome | None] = {
     CODES["CORE_UNDER_WAY"]: None,
@@ -263,7 +263,10 @@ RESULTS: dict[Outcome, GoalResult] = {
     "replaced": GoalResult("canceled", -1, f"{CANCELLED} due to new incoming action, trajectory or reference."),
     "held": GoalResult("aborted", -1, "replaced by a hold"),
     "interrupted": GoalResult(
-        "aborted", -1, "interrupted by a fault, by a gap in the joint states, or by limits that did not let it begin"
+        "aborted",
+        -1,
+        "interrupted by a fault, by a gap in the joint states, by a law that follows no reference, or by limits that "
+        "did not let it begin",
     ),
     "stopped": GoalResult(
         "canceled", -1, f"{CANCELLED} during deactivate transition: the controller sends no commands now."
