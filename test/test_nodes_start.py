@@ -18,6 +18,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import Trigger
 
+from robodyn_ros.cli.processes import isolated
 from robodyn_ros.nodes.common.client_library import LATCHED
 
 ONE_JOINT = Path(__file__).parents[1] / "urdf/r.urdf"
@@ -235,6 +236,39 @@ def test_a_node_that_is_told_to_end_while_it_starts(name: str, number: signal.Si
     script = TOLD_MEANWHILE.format(reached=reached, number=int(number), name=name)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+CONFIGURES = """
+import os, sys, threading
+from robodyn_ros.nodes.common import executor
+from robodyn_ros.nodes.controller import node
+from robodyn_ros.nodes.start import controller
+
+def told(*given):
+    os.kill(os.getpid(), {number})
+    if {hangs}:
+        threading.Event().wait()
+    return make(*given)
+
+make, node.make_dynamics = node.make_dynamics, told
+executor.SHUTDOWN_LIMIT = {limit}
+sys.argv = ["controller", "--ros-args", "-p", "robot_description:={path}"]
+raise SystemExit(controller())
+"""
+
+
+@pytest.mark.parametrize(("hangs", "limit"), [(True, 0.1), (False, 60.0)])
+def test_a_controller_that_is_told_to_end_while_it_compiles_ends_soon_and_moves_nothing(hangs, limit):
+    path = Path(__file__).parents[1] / "urdf" / "prr.urdf"
+    script = CONFIGURES.format(number=int(signal.SIGINT), hangs=hangs, limit=limit, path=path)
+    with isolated() as env:
+        done = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, env=env, check=False
+        )
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said
+    assert ("prr: 3 joints" in said) != hangs
+    assert "realtime" not in said
 
 
 STUCK = """

@@ -86,7 +86,7 @@ MODES: Mapping[int, Mode] = {
 Outcome = Literal[
     "succeeded", "path tolerance violated", "goal tolerance violated", "replaced", "held", "interrupted", "stopped"
 ]
-"""Ends of a trajectory; ``interrupted``: by a fault, by a gap in the states, by a law that follows no reference, or as the
+"""Ends of a trajectory; ``interrupted``: by a fault, a gap in the states, a law that follows no reference, or limits
 limits did not let it begin at the reference of its start time; ``stopped``: with the whole loop."""
 
 OUTCOMES: Mapping[int, Outcome | None] = {

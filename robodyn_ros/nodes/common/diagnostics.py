@@ -132,6 +132,8 @@ class ExceptionGuard:
     publishers and services may no longer exist. So the guard of a destroyed entity drops these events.
     """
 
+    may_be_cut_off = False  #: True if nothing is lost where the process ends in the middle of a callback.
+
     def __init__(self, name: str, **options: Any) -> None:
         """As in rclpy, but values for parameters of earlier versions are refused.
 

@@ -125,6 +125,11 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         self._starts_itself: bool = self.get_parameter("autostart").value
         once_running(self, self._start_if_ready)
 
+    @property
+    def may_be_cut_off(self) -> bool:
+        """True while no arm is configured."""
+        return self._configured is None
+
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Make the model and the controller; if that fails, nothing of them remains."""
         self._lasting = entities(self)
@@ -231,8 +236,9 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         if self._has_started or not self._starts_itself or not self._description.known:
             return
         self._has_started = True
-        if any(each() != TransitionCallbackReturn.SUCCESS for each in (self.trigger_configure, self.trigger_activate)):
-            self._end(1)
+        for step in (self.trigger_configure, self.trigger_activate):
+            if self._end.code is None and step() != TransitionCallbackReturn.SUCCESS:
+                self._end(1)
 
     def _on_enable(self, request: SetBool.Request) -> str:
         self._loop().enable(request.data)
