@@ -132,8 +132,6 @@ class ExceptionGuard:
     publishers and services may no longer exist. So the guard of a destroyed entity drops these events.
     """
 
-    may_be_cut_off = False  #: True if nothing is lost where the process ends in the middle of a callback.
-
     def __init__(self, name: str, **options: Any) -> None:
         """As in rclpy, but values for parameters of earlier versions are refused.
 
@@ -143,6 +141,11 @@ class ExceptionGuard:
         super().__init__(name, **options)  # type: ignore[call-arg]
         for given in self._parameter_overrides:  # type: ignore[attr-defined]
             refuse_replaced(given, node=name)
+
+    @property
+    def may_be_cut_off(self) -> bool:
+        """True while nothing is lost if the process ends in the middle of a callback."""
+        return False
 
     @cached_property
     def faults(self) -> Faults:

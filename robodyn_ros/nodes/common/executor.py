@@ -117,7 +117,8 @@ def run(create: Callable[[Exit], ExceptionGuard]) -> int:
         The exit code: 0 after a signal or a shutdown from outside, 1 if the node cannot do its task; one line then
         gives the reason.
     """
-    end, node = Exit(), None
+    end = Exit()
+    node: Any = None
 
     def on_signal(*_: object) -> None:
         end(0)
