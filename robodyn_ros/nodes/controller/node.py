@@ -304,7 +304,7 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         failed = bool(problem)
         if not problem and self._description.changed:
             problem = f"{loop.state}; another robot_description has come since the node was configured"
-        problem = problem or waiting or loop.statistics.problem
+        problem = problem or waiting or loop.clock_problem or loop.statistics.problem
         return Report(loop.robot.name, problem, loop.state, values, failed)
 
 
