@@ -182,6 +182,8 @@ def test_lifecycle(graph, prr):
     result = graph.set("controller", robot_description="urdf/pr.urdf")[0]
     assert not result.successful
     assert "clean it up" in result.reason
+    same = {"joints": ["elevator", "shoulder", "wrist"], "tool": "", "robot_description": "", "mit_limits": [0.0, 0.0]}
+    assert all(result.successful for result in graph.set("controller", **same))
     assert change("DEACTIVATE")
     graph.wait(lambda: graph.diagnostics("controller")["message"] == "inactive", "it to be inactive")
     later = graph.listen(Float64MultiArray, "controller/commands", 1000)  # without those that wait to be received
@@ -196,6 +198,7 @@ def test_lifecycle(graph, prr):
     assert graph.diagnostics("controller")["controller"] == "pd"
     assert change("ACTIVE_SHUTDOWN")
     assert state() == "finalized"
+    graph.wait(lambda: graph.diagnostics("controller")["message"] == "finalized", "a report of that")
     controller.stop()
 
 

@@ -254,8 +254,9 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         if self._configured is None:
             return SetParametersResult(successful=True)
         try:
-            for name in (parameter.name for parameter in parameters):
-                if is_fixed_while_configured(name):
+            for given in parameters:  # the same value, as in a file of all parameters, changes nothing
+                name, same = given.name, self.get_parameter(given.name).to_parameter_msg()
+                if is_fixed_while_configured(name) and given.to_parameter_msg() != same:
                     raise NotReadyError(f"{name} is read when the node is configured: deactivate and clean it up first")
             self._change = self._configured.switching.check(NodeParameters(self, parameters))
         except RobodynError as problem:
