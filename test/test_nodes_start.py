@@ -182,6 +182,8 @@ def test_lifecycle(graph, prr):
     result = graph.set("controller", robot_description="urdf/pr.urdf")[0]
     assert not result.successful
     assert "clean it up" in result.reason
+    result = graph.set("controller", blend_time="0.1")[0]
+    assert (result.successful, result.reason) == (False, "blend_time: must be of type double, not string")
     same = {"joints": ["elevator", "shoulder", "wrist"], "tool": "", "robot_description": "", "mit_limits": [0.0, 0.0]}
     assert all(result.successful for result in graph.set("controller", **same))
     assert change("DEACTIVATE")
