@@ -11,10 +11,12 @@ import copy
 import sys
 from importlib.util import find_spec
 from types import ModuleType, SimpleNamespace
+from unittest.mock import Mock
 
 import arms
 import numpy as np
 import pytest
+from rclpy.task import Future
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 import robodyn_ros as rd
@@ -44,14 +46,17 @@ def scripted():
 
 
 def test_tolerances_that_a_goal_asks_for():
-    asked = goal_tolerances(DEFAULTS, JOINTS, [("shoulder", -1.0), ("wrist", 0.5)], [("elevator", 0.0)], 0.0)
+    path, goal = [("shoulder", -1.0, 0.7), ("wrist", 0.5, -1.0)], [("elevator", 0.0, 0.3), ("wrist", 0.0, -1.0)]
+    asked = goal_tolerances(DEFAULTS, JOINTS, path, goal, 0.0)
     np.testing.assert_array_equal(asked.path, [0.1, np.inf, 0.5])
+    np.testing.assert_array_equal(asked.path_speed, [np.inf, 0.7, np.inf])
     np.testing.assert_array_equal(asked.goal, DEFAULTS.goal)
-    assert (asked.speed, asked.time) == (0.05, 2.0)
+    np.testing.assert_array_equal(asked.speed, [0.3, 0.05, np.inf])
+    assert asked.time == 2.0
     assert goal_tolerances(DEFAULTS, JOINTS, [], [], 3.0).time == 3.0
     assert goal_tolerances(DEFAULTS, JOINTS, [], [], -1.0).time == np.inf
     np.testing.assert_array_equal(DEFAULTS.path, [0.1, 0.2, np.inf])
-    for bad in (("elbow", 0.1), ("wrist", np.nan)):
+    for bad in (("elbow", 0.1, 0.0), ("wrist", np.nan, 0.0), ("wrist", 0.1, np.nan)):
         with pytest.raises(InputError, match=bad[0]):
             goal_tolerances(DEFAULTS, JOINTS, [bad], [], 0.0)
 
@@ -98,8 +103,13 @@ def test_a_goal_that_cannot_be_held_is_not_canceled():
 class Goal(SimpleNamespace):
     """A goal's handle, as rclpy's."""
 
-    def __init__(self, number):
-        super().__init__(goal_id=number, ended=None, feedback=[], is_cancel_requested=False)
+    def __init__(self, number, request):
+        goal_id = SimpleNamespace(uuid=[number])
+        super().__init__(goal_id=goal_id, request=request, ended=None, feedback=[], is_cancel_requested=False)
+
+    @property
+    def status(self):
+        return self.ended
 
     def _update_state(self, event):
         """As rclpy has it when a request to cancel is accepted."""
@@ -125,11 +135,12 @@ class Loop:
     """A closed loop that accepts everything but a trajectory called bad."""
 
     def __init__(self):
-        self.counts, self.scripts, self.latest = [], [], None
+        self.counts, self.scripts, self.latest, self.problem = [], [], None, ""
+        self.recent = []
         self.configured = True
         self.control = SimpleNamespace(settings=SimpleNamespace(tolerances=DEFAULTS))
         self.robot = SimpleNamespace(joint_names=JOINTS)
-        self.references = self
+        self.references, self.locked = self, {"finger"}
 
     def follow_message(self, trajectory, tolerances):
         if trajectory == "bad":
@@ -139,6 +150,9 @@ class Loop:
         self.scripts.append(scripted())
         self.scripts[-1].asked = tolerances
         return self.scripts[-1]
+
+    def read(self):
+        self.recent.extend(["trajectory refused", "too fast"])
 
     def hold(self):
         self.scripts[-1].end("held")
@@ -151,7 +165,8 @@ def served(monkeypatch):
         header=SimpleNamespace(stamp=None), desired=SimpleNamespace(), actual=SimpleNamespace(),
         error=SimpleNamespace(), **fields
     )  # fmt: skip
-    kind = SimpleNamespace(Feedback=message, Result=SimpleNamespace)
+    services = SimpleNamespace(GetResultService=SimpleNamespace(Response=SimpleNamespace))
+    kind = SimpleNamespace(Feedback=message, Result=SimpleNamespace, Impl=services)
     package, actions = ModuleType("control_msgs"), ModuleType("control_msgs.action")
     actions.FollowJointTrajectory = kind
     package.action = actions
@@ -171,16 +186,16 @@ def served(monkeypatch):
         create_timer=lambda *_, autostart, **__: vars(timer).update(runs=autostart) or timer,
         executor=None,
         guarded=lambda callback, _: callback,
-        faults=SimpleNamespace(count=lambda kind, problem: loop.counts.append(kind)),
+        faults=SimpleNamespace(count=lambda kind, problem: loop.counts.append(kind), recent=loop.recent),
     )
     server = module.FollowJointTrajectory(node, configured)
     server.timer = timer
     return server, loop
 
 
-def send(server, number, trajectory="good", path=()):
-    """What a client's goal leads to: its handle and the coroutine that executes it; None if it is refused."""
-    tolerance = [SimpleNamespace(name=name, position=value) for name, value in path]
+def accept(server, number, trajectory="good", path=()):
+    """The handle of a client's goal; None if it is refused."""
+    tolerance = [SimpleNamespace(name=name, position=value, velocity=0.0) for name, value in path]
     goal = SimpleNamespace(
         trajectory=trajectory,
         multi_dof_trajectory=SimpleNamespace(points=[1] if trajectory == "many" else []),
@@ -190,7 +205,13 @@ def send(server, number, trajectory="good", path=()):
     )
     if server._server.goal_callback(goal).name == "REJECT":
         return None
-    handle = Goal(number)
+    return Goal(number, goal)
+
+
+def send(server, *goal, **fields):
+    """What a client's goal leads to: its handle and the coroutine that executes it; None if it is refused."""
+    if (handle := accept(server, *goal, **fields)) is None:
+        return None
     execution = server._server.execute_callback(handle)
     execution.send(None)  # as far as it goes: it waits for the end
     return handle, execution
@@ -205,7 +226,7 @@ def result(execution):
 def test_the_server_gives_feedback_and_the_result(served):
     server, loop = served
     assert server._server.name == "~/follow_joint_trajectory"
-    handle, execution = send(server, 1, path=[("wrist", 0.25)])
+    handle, execution = send(server, 1, path=[("wrist", 0.25), ("finger", 0.1)])
     assert (loop.scripts[0].asked.path[2], loop.scripts[0].asked.time) == (0.25, 0.5)
     server._update()
     assert handle.feedback == []
@@ -235,7 +256,6 @@ def test_the_server_cancels_and_preempts_and_refuses(served):
     ended = result(one)
     assert (ended.error_code, first.ended) == (-1, "canceled")  # as joint_trajectory_controller preempts
     assert "cancelled due to new incoming action" in ended.error_string
-    assert server._server.cancel_callback(first).name == "REJECT"  # it has ended
     assert server._server.cancel_callback(second).name == "ACCEPT"
     second.is_cancel_requested = True  # rclpy does so then
     server._update()
@@ -244,10 +264,69 @@ def test_the_server_cancels_and_preempts_and_refuses(served):
     assert send(server, 4, "many") is None
     assert send(server, 5, path=[("elbow", 1.0)]) is None
     assert loop.counts == ["trajectory refused"] * 3
+    for loop.problem, said in (("", "too fast"), ("position jumped: hold", "position jumped: hold")):
+        fourth, four = send(server, 7)
+        loop.scripts[-1].end("interrupted")
+        server._update()
+        assert (result(four).error_string, fourth.ended) == (f"interrupted: {said}", "aborted")
     third, three = send(server, 6)
     loop.scripts[-1].end("succeeded")
     server._update()
     assert (result(three).error_code, third.ended) == (0, "succeeded")
+
+
+def cancel_all(server, handles):
+    """As rclpy cancels all goals: the list shrinks while it is walked through. Those that are cancelled."""
+    left = list(handles)
+    for handle in left:
+        if server._server.cancel_callback(handle).name == "ACCEPT":
+            handle.is_cancel_requested = True
+        else:
+            left.remove(handle)
+    return left
+
+
+def test_a_request_to_cancel_all_goals_stops_the_arm(served):
+    """Also right after one replaced another, and before rclpy has begun to execute it."""
+    server, loop = served
+    first, one = send(server, 1)
+    second = accept(server, 2)
+    assert cancel_all(server, [first, second]) == [first, second]
+    assert loop.scripts[1].outcome == "held"
+    two = server._server.execute_callback(second)
+    two.send(None)
+    server._update()
+    assert (result(one).error_code, first.ended) == (-1, "canceled")
+    assert (result(two).error_code, second.ended) == (0, "canceled")
+
+
+def test_a_client_that_does_not_get_the_answer_takes_no_result_from_the_next(served):
+    """rclpy gives no handle then."""
+    server, loop = served
+    accept(server, 1)
+    handle, execution = send(server, 2)
+    server._update()
+    assert handle.ended is None
+    loop.scripts[1].end("succeeded")
+    server._update()
+    assert (result(execution).error_code, handle.ended) == (0, "succeeded")
+
+
+def test_a_goal_that_the_end_of_the_node_interrupts_gets_its_result(served):
+    """No executor runs any more, which would send it."""
+    server, loop = served
+    stopped, sent = Mock(), []
+    future = Future(executor=stopped)
+    future.add_done_callback(lambda done: sent.append(done.result()))
+    server._server._result_futures = {bytes([1]): future}
+    server._server.destroy = server._node.destroy_timer = lambda *_: None
+    handle, _ = send(server, 1)
+    accept(server, 2)
+    for script in loop.scripts:
+        script.end("stopped")
+    server.destroy()
+    (answer,) = sent
+    assert (answer.status, answer.result.error_code, handle.ended) == ("canceled", -1, "canceled")
 
 
 def test_the_state_of_the_controller_and_the_reference_at_a_time(monkeypatch):

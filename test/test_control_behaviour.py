@@ -161,6 +161,8 @@ def test_a_goal_is_reached_only_at_rest(traced: bool, joint: int) -> None:
     going = arrive(arm)
     assert set(swing(arm, joint, 0.06, 80, going)) == {None}
     assert swing(arm, joint, 0.04, 3, going)[-1] == "succeeded"
+    arm = Arm(traced, tolerances=replace(JUDGED, speed=np.where(np.arange(3) == joint, np.inf, 0.05)))
+    assert swing(arm, joint, 0.06, 3, arrive(arm))[-1] == "succeeded"
 
 
 @both
@@ -179,9 +181,12 @@ def test_a_goal_is_reached_only_where_it_is(traced: bool) -> None:
 def test_an_arm_that_does_not_come_to_rest_misses_its_goal(traced: bool) -> None:
     """After the time for it has passed, and not before."""
     arm = Arm(traced, tolerances=JUDGED)
-    outcomes = swing(arm, 1, 0.06, 120, arrive(arm))
+    going = arrive(arm)
+    outcomes = swing(arm, 1, 0.06, 120, going)
     assert set(outcomes[:99]) == {None}
     assert outcomes[-1] == "goal tolerance violated"
+    joint = arm.loop.robot.joint_names[1]
+    assert going.reason == f"joint {joint!r} moves at 0.06 rad/s at the goal; its goal tolerance is 0.05 rad/s"
 
 
 # A streamed reference that jumps

@@ -202,13 +202,15 @@ def test_tare_takes_away_a_payload_that_nobody_told_of() -> None:
     assert_allclose(bench.efforts, 0.0, atol=2e-2 * np.abs(before).max())
 
 
-def test_tare_without_an_observer_is_refused() -> None:
+def test_tare_without_an_observer_or_a_state_is_refused() -> None:
     dynamics = rd.create_dynamics("rnea", rd.load_robot(PRR))
     loop = ControlLoop(
         rd.create_controller("pd", dynamics, 1.0, 1.0), np.full(3, 1e3), SafetySettings(externally_supported=True)
     )
     with pytest.raises(NotReadyError, match="observe"):
         loop.tare()
+    with pytest.raises(NotReadyError, match="no valid joint state"):
+        Bench(PRR, thresholds=thresholds(3, touch=5.0)).loop.tare()
 
 
 # Contacts as faults

@@ -18,7 +18,7 @@ from robodyn_ros.control.faults.settings import Feedback
 from robodyn_ros.control.laws.gains import gains
 from robodyn_ros.control.laws.gravity_compensation import GravityCompensation
 from robodyn_ros.control.limits import HELD, POSES, StaticLoad, overload
-from robodyn_ros.control.motion.goals import RESULTS, GoalSettings, JointTolerances, Tolerances
+from robodyn_ros.control.motion.goals import RESULTS, ActionGoal, GoalSettings, JointTolerances, Tolerances
 from robodyn_ros.control.step import LEAD, soften, step_settings
 from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.robot.configuration import random_positions
@@ -175,13 +175,28 @@ def test_a_tolerance_of_0_in_the_settings_is_none():
     assert (found.speed, found.time, Tolerances.of(GoalSettings(0.3), joints).speed) == (np.inf, 0.5, 0.3)
 
 
-def test_leaving_the_path_stops_the_arm_where_it_is():
-    arm = Arm(tolerances=replace(Tolerances.none(3), path=np.full(3, 0.02)))
+@pytest.mark.parametrize(
+    ("tolerance", "value", "of", "told"),
+    [
+        ("path", 0.02, lambda c: c.error, "{:.4g} rad from its reference; its path tolerance is 0.02 rad"),
+        (
+            "path_speed",
+            0.1,
+            lambda c: c.reference.qd - c.state[1],
+            "{:.4g} rad/s from the velocity of its reference; its path tolerance is 0.1 rad/s",
+        ),
+    ],
+)
+def test_leaving_the_path_stops_the_arm_where_it_is(tolerance, value, of, told):
+    arm = Arm(tolerances=replace(Tolerances.none(3), **{tolerance: np.array([np.inf, value, np.inf])}))
     arm.go(0.01)
     going = arm.loop.follow(rest_to_rest([Q + 0.3], [0.8]))
     arm.go(0.3, push=np.array([0.0, 20.0, 0.0]))
     assert going.outcome == "path tolerance violated"
-    stopped = next(i for i, c in enumerate(arm.commands) if np.abs(c.error).max() > 0.02)
+    stopped = next(i for i, c in enumerate(arm.commands) if abs(of(c)[1]) > value)
+    away = abs(of(arm.commands[stopped])[1])
+    joint = arm.loop.robot.joint_names[1]
+    assert ActionGoal(going).result.text == f"joint {joint!r} is {told.format(away)}; the arm is held where it was"
     assert arm.loop.mode == "hold"
     np.testing.assert_allclose(arm.commands[-1].reference.q, arm.path[stopped], atol=1e-12)
 

@@ -336,6 +336,19 @@ def test_follows_a_trajectory_and_holds_its_end(first):
         np.testing.assert_allclose(middle.qdd, expected.qdd, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.parametrize("velocities", [None, np.zeros((1, 3))])
+def test_a_single_point_at_time_0_is_reached_at_once_or_refused_for_its_distance(velocities):
+    """MoveIt sends one where the arm already is at its goal; joint_trajectory_controller reports success."""
+    arm = Arm()
+    arm.until(arm.t + 0.1)
+    near = Q + 0.004 * np.array([1.0, -0.5, 0.25])
+    goal = arm.loop.follow(Trajectory([0.0], [near], velocities))
+    np.testing.assert_array_equal(arm.until(arm.t + 0.1)[-1].reference.q, near)
+    assert goal.outcome == "succeeded"
+    with pytest.raises(LimitError, match="speed"):
+        arm.loop.follow(Trajectory([0.0], [Q + 0.5], velocities))
+
+
 def test_a_trajectory_waits_for_its_start_time():
     arm = Arm()
     begin = arm.t + 1.0
@@ -356,7 +369,7 @@ def test_the_rest_of_a_trajectory_that_began_in_the_past():
     with pytest.raises(InputError, match="cannot be reached in time"):
         arm.loop.follow(rest_to_rest([GOAL], [1.0]), arm.t - 1.5)
     with pytest.raises(InputError, match="cannot be reached in time"):
-        arm.loop.follow(rest_to_rest([Q], [0.0]))
+        arm.loop.follow(rest_to_rest([Q], [-1.0]))
     with pytest.raises(InputError, match="t_start"):
         arm.loop.follow(rest_to_rest([Q], [1.0]), np.nan)
     with pytest.raises(InputError, match=r"begins in 1\.79e\+09 s: its stamp is of another clock \(use_sim_time\)"):

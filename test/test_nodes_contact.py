@@ -25,6 +25,7 @@ from robodyn_ros.control.loop_settings import loop_default_values
 from robodyn_ros.control.momentum_observer import ForceTorqueSensor
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.dynamics import STANDARD_GRAVITY
+from robodyn_ros.errors import NotReadyError
 from robodyn_ros.nodes.common.messages import JointOrder
 from robodyn_ros.nodes.common.watch import ASKED, CONTROLLER, SIMULATOR, ToolWatch
 from robodyn_ros.nodes.controller.contact import ContactTopics
@@ -290,6 +291,9 @@ def test_measured_efforts_are_observed_with_the_present_model(prr):
     same = {f"joint_{what}": lambda numbers: numbers for what in ("position", "velocity", "effort")}
     topics._transmission, topics._publish = SimpleNamespace(**same), lambda *_: None
     topics._contact, topics._observer = contact_of(values, before), contact_of(values, before).observer
+    topics._source = "measured"
+    with pytest.raises(NotReadyError, match="no joint state with efforts"):
+        topics.tare()
     topics._observer.bias[:] = 0.5
     settings = SimpleNamespace(contact=contact_of(values, after))
     topics._loop = SimpleNamespace(settings=settings, dynamics=after, judge_contact=lambda *_: None)

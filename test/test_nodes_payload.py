@@ -38,13 +38,13 @@ def arm(graph, prr):
         # Faster, and most of the work would be that of an arm which waits for this process.
         simulator = {"initial_position": START, "real_time_factor": 10.0, "state_rate": 125.0}
         held = {"mismatch": {"payload_mass": 2.0}}
-        graph.start_arm(prr, simulator | held, lockstep=True, gains=GAINS, **parameters)
+        return graph.start_arm(prr, simulator | held, lockstep=True, gains=GAINS, **parameters)
 
     return start
 
 
-def test_the_payload_is_found_and_adopted_and_a_hold_ends_the_motion(graph, arm):
-    arm()
+def test_the_payload_is_found_and_adopted_and_a_hold_or_the_end_of_the_node_ends_the_motion(graph, arm):
+    _, controller = arm()
     states = graph.listen(JointState, "joint_states", 1000)
     errors = graph.listen(JointState, "controller/tracking_error", 1000)
 
@@ -55,11 +55,15 @@ def test_the_payload_is_found_and_adopted_and_a_hold_ends_the_motion(graph, arm)
         graph.wait(lambda: min(len(errors) - count, len(states) - seen) > REST and still(), "an arm at rest")
         return np.array(states[-1].position), np.array(errors[-1].position)
 
+    def moves():
+        """An answer that is awaited, of a motion that goes on for minutes: it is ended long before its end."""
+        assert graph.set("controller", target_speed=0.02)[0].successful
+        asked = graph.client(Trigger, "controller/estimate_payload").call_async(Trigger.Request())
+        graph.wait(lambda: abs(states[-1].velocity[1]) > 0.02, "the motion")
+        return asked
+
     rest()
-    # So slow that it goes on for minutes: it is ended long before its end.
-    assert graph.set("controller", target_speed=0.02)[0].successful
-    asked = graph.client(Trigger, "controller/estimate_payload").call_async(Trigger.Request())
-    graph.wait(lambda: abs(states[-1].velocity[1]) > 0.02, "the motion")
+    asked = moves()
     again = graph.call(Trigger, "controller/estimate_payload")
     assert (again.success, again.message) == (False, "an estimation is under way")
     assert graph.call(Trigger, "controller/hold").success
@@ -90,6 +94,11 @@ def test_the_payload_is_found_and_adopted_and_a_hold_ends_the_motion(graph, arm)
     after, left = rest()
     assert (np.abs(left) < little).all()
     np.testing.assert_allclose(after, before + sag, atol=0.05 * np.abs(sag).max())
+
+    asked = moves()
+    controller.stop()
+    graph.wait(asked.done, "the answer of a node that has ended")
+    assert (asked.result().success, asked.result().message) == (False, "the controller was cleaned up, or has ended")
 
 
 @pytest.mark.parametrize("terms", ["none", "gravity"])

@@ -18,6 +18,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import Trigger
 
+from robodyn_ros.cli.processes import isolated
 from robodyn_ros.nodes.common.client_library import LATCHED
 
 ONE_JOINT = Path(__file__).parents[1] / "urdf/r.urdf"
@@ -181,6 +182,10 @@ def test_lifecycle(graph, prr):
     result = graph.set("controller", robot_description="urdf/pr.urdf")[0]
     assert not result.successful
     assert "clean it up" in result.reason
+    result = graph.set("controller", blend_time="0.1")[0]
+    assert (result.successful, result.reason) == (False, "blend_time: must be of type double, not string")
+    same = {"joints": ["elevator", "shoulder", "wrist"], "tool": "", "robot_description": "", "mit_limits": [0.0, 0.0]}
+    assert all(result.successful for result in graph.set("controller", **same))
     assert change("DEACTIVATE")
     graph.wait(lambda: graph.diagnostics("controller")["message"] == "inactive", "it to be inactive")
     later = graph.listen(Float64MultiArray, "controller/commands", 1000)  # without those that wait to be received
@@ -195,6 +200,7 @@ def test_lifecycle(graph, prr):
     assert graph.diagnostics("controller")["controller"] == "pd"
     assert change("ACTIVE_SHUTDOWN")
     assert state() == "finalized"
+    graph.wait(lambda: graph.diagnostics("controller")["message"] == "finalized", "a report of that")
     controller.stop()
 
 
@@ -235,6 +241,39 @@ def test_a_node_that_is_told_to_end_while_it_starts(name: str, number: signal.Si
     script = TOLD_MEANWHILE.format(reached=reached, number=int(number), name=name)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+CONFIGURES = """
+import os, sys, threading
+from robodyn_ros.nodes.common import executor
+from robodyn_ros.nodes.controller import node
+from robodyn_ros.nodes.start import controller
+
+def told(*given):
+    os.kill(os.getpid(), {number})
+    if {hangs}:
+        threading.Event().wait()
+    return make(*given)
+
+make, node.make_dynamics = node.make_dynamics, told
+executor.SHUTDOWN_LIMIT = {limit}
+sys.argv = ["controller", "--ros-args", "-p", "robot_description:={path}"]
+raise SystemExit(controller())
+"""
+
+
+@pytest.mark.parametrize(("hangs", "limit"), [(True, 0.1), (False, 60.0)])
+def test_a_controller_that_is_told_to_end_while_it_compiles_ends_soon_and_moves_nothing(hangs, limit):
+    path = Path(__file__).parents[1] / "urdf" / "prr.urdf"
+    script = CONFIGURES.format(number=int(signal.SIGINT), hangs=hangs, limit=limit, path=path)
+    with isolated() as env:
+        done = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, env=env, check=False
+        )
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said
+    assert ("prr: 3 joints" in said) != hangs
+    assert "realtime" not in said
 
 
 STUCK = """

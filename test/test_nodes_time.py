@@ -88,7 +88,7 @@ def test_a_run_in_lockstep_is_the_same_to_the_last_bit_when_repeated(tmp_path, p
     np.testing.assert_allclose(last[0], [q + 0.3 for q in START.values()], atol=0.02)  # it has followed
 
 
-def test_no_state_is_late_while_simulated_time_stands_still(graph, prr):
+def test_no_state_is_late_while_simulated_time_stands_still_and_without_a_clock_that_is_said(graph, prr):
     simulator, controller = graph.start_arm(prr, {"real_time_factor": 1.0}, lockstep=True)
     states = graph.listen(JointState, "joint_states")
     graph.wait(lambda: len(states) > 20, "states")
@@ -103,6 +103,24 @@ def test_no_state_is_late_while_simulated_time_stands_still(graph, prr):
     said = "no joint states, and no node publishes the simulated time (/clock)"
     graph.wait(lambda: graph.diagnostics("controller")["message"] == said, "the end of the simulator")
     assert controller.output.count(said) == 1
+    # As on a real arm that was told use_sim_time: time is that of the states, and nobody would know when they stop.
+    states_that_go_on(graph, states[-1])
+    said = "no node publishes the simulated time (/clock), which use_sim_time asks for"
+    graph.wait(lambda: graph.diagnostics("controller")["message"].startswith(said), "a word about the clock")
+    assert controller.output.count(said) == 1
+
+
+def states_that_go_on(graph, state):
+    """Publish a state again and again, with stamps as if time passed."""
+    publisher = graph.talk(JointState, "joint_states")
+    state.velocity = [0.0] * len(state.name)
+
+    def send():
+        time = nanoseconds(state.header.stamp) + 10_000_000
+        state.header.stamp = stamp(time)
+        publisher.publish(state)
+
+    graph.node.create_timer(0.01, send)
 
 
 def answer(q, qd):

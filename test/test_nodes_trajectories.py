@@ -188,14 +188,24 @@ def long_trajectory(points, start, period=0.01):
     return bytes(serialize_message(message))
 
 
-def test_a_trajectory_that_does_not_begin_at_its_start_time_is_counted_as_refused():
+def test_a_trajectory_that_does_not_begin_at_its_start_time_or_is_aborted_is_counted():
     said = []
     told = ReferenceInput.__new__(ReferenceInput)
-    told._loop = SimpleNamespace(dropped=0, drop_reason=lambda: InputError("trajectory", "its last point has passed"))
+    far = "joint 'wrist' is 0.3 rad from its reference; its path tolerance is 0.2 rad"
+    told._loop = SimpleNamespace(
+        violations=0,
+        violation=lambda: far,
+        dropped=0,
+        drop_reason=lambda: InputError("trajectory", "its last point has passed"),
+    )
     told._dropped, told._positions_came, told._faults = 0, None, Faults(said.append)
-    for told._loop.dropped in (0, 1, 1):
+    told._violations = 0
+    for told._loop.dropped, told._loop.violations in ((0, 0), (1, 0), (1, 1), (1, 1)):
         told.watch()
-    assert said == ["trajectory refused: at its start time: trajectory: its last point has passed (seen 1 times)"]
+    assert said == [
+        "trajectory refused: at its start time: trajectory: its last point has passed (seen 1 times)",
+        f"trajectory aborted: {far}; the arm is held where it was (seen 1 times)",
+    ]
 
 
 def test_long_trajectories_and_messages_cost_no_command(graph, prr):

@@ -315,10 +315,12 @@ class ControlLoop(ReferenceManager):
         """Zero the estimate of the external efforts: the present ones are subtracted from now on.
 
         Raises:
-            NotReadyError: contacts are not observed.
+            NotReadyError: contacts are not observed, or no state has come yet.
         """
         if self.settings.contact is None:
             raise errors.NotReadyError("contacts are not observed: set contact.observe")
+        if self.mode == "waiting":
+            raise errors.NotReadyError("no valid joint state has come yet: there is no estimate")
         self._ask("TARE")
 
     def judge_contact(self, efforts: Array, wrench: Array) -> None:

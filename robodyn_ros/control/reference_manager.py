@@ -147,7 +147,8 @@ class ReferenceManager(RunningCore):
             LimitError: the path to its next point leaves the limits.
         """
         allowed, settings = tolerances or self.settings.tolerances, self.settings
-        numbers = np.concatenate([allowed.path, allowed.goal, [allowed.speed, allowed.time]])
+        rows = np.broadcast_arrays(allowed.path, allowed.goal, allowed.path_speed, allowed.speed)
+        numbers = np.append(rows, allowed.time)
         if not (address := prepared.hand_over()):
             again = prepared.trajectory, prepared.start, [self.robot.joint_names[index] for index in prepared.columns]
             address = self.prepare(*again).hand_over()
@@ -158,7 +159,8 @@ class ReferenceManager(RunningCore):
         finally:  # frees the trajectories that the core no longer needs
             while address := int(self._ask("RETURNED").fields.object):
                 self.core.library.core_trajectory_destroy(ctypes.c_void_p(address))
-        return TrajectoryGoal(lambda: self._outcome(number), lambda: _overload(settings, prepared, present))
+        judge_load = lambda: _overload(settings, prepared, present)  # noqa: E731
+        return TrajectoryGoal(lambda: self._outcome(number), judge_load, lambda: self._violation(number))
 
     def _outcome(self, number: int) -> goals.Outcome | None:
         """How a trajectory ended; None if it has not."""
@@ -166,6 +168,22 @@ class ReferenceManager(RunningCore):
         place = number % CODES["OUTCOMES"]
         known = int(references.outcome_ids[place]) == number
         return goals.OUTCOMES[int(references.outcomes[place]) if known else CODES["CORE_SWITCHED_OFF"]]
+
+    def _violation(self, number: int) -> str:
+        """The tolerance for which a trajectory was aborted, if it was the latest of those; "" otherwise."""
+        return self.violation() if int(self.memory().references.violated_id) == number else ""
+
+    @property
+    def violations(self) -> int:
+        """Number of trajectories that were aborted for a tolerance; any thread may ask for it."""
+        return int(self.core.state.references.violations)
+
+    def violation(self) -> str:
+        """The tolerance for which the latest of them was aborted."""
+        references = self.memory().references
+        outcome = references.outcomes[int(references.violated_id) % CODES["OUTCOMES"]]
+        how = (value.item() for value in vars(references.violation).values())
+        return goals.violation_text(self.robot, goals.OUTCOMES[int(outcome)], *how)
 
     @property
     def dropped(self) -> int:

@@ -135,7 +135,8 @@ CoreRefusal core_tool(Core* core, int what, double t, double stamp, const double
 /* Tolerances of a trajectory; INFINITY for none. */
 typedef struct {
   double path[CORE_JOINTS], goal[CORE_JOINTS]; /* greatest error on the path, and at the goal [rad] or [m] */
-  double speed, time; /* greatest speed of a joint at the goal [rad/s] or [m/s], and time to come to rest there [s] */
+  double path_speed[CORE_JOINTS], speed[CORE_JOINTS]; /* greatest error of the speed on the path, and speed at the goal */
+  double time; /* to come to rest at the goal [s] */
 } CoreTolerances;
 
 /* Follows a trajectory. It belongs to the loop until core_returned returns it, also if it is refused. Its outcome is

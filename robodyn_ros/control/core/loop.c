@@ -124,7 +124,7 @@ static const double* find_reference(const Settings* s, State* m, double t, doubl
 /* Stores the results of a valid control step, and the outcome of the trajectory. */
 static void take_step(const Settings* s, State* m, Period* p, const double* given, const double* planned) {
   double* const* x = s->step_arrays;
-  const int outcome = judge(&m->references, p->t, x[RESULTS] + ERROR * N, p->qd);
+  const int outcome = judge(&m->references, p->t, x[RESULTS] + ERROR * N, given, p->qd);
   StepMemory* after = (StepMemory*)x[AFTER];
   memcpy(p->rows, x[RESULTS], sizeof p->rows);
   memcpy(x[LAW_MEMORY], x[LAW_AFTER], (size_t)s->law_memory_width * sizeof(double));
@@ -133,7 +133,11 @@ static void take_step(const Settings* s, State* m, Period* p, const double* give
   if (outcome) {
     m->references.outcome = outcome;
     m->references.outcomes[m->references.goal_id % OUTCOMES] = outcome;
-    if (outcome != CORE_SUCCEEDED) start(m, p->t, p->q);
+    if (outcome != CORE_SUCCEEDED) {
+      m->references.violations++;
+      m->references.violated_id = m->references.goal_id;
+      start(m, p->t, p->q);
+    }
   }
   m->active = 0;
   m->stepped = 1;

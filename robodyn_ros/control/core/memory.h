@@ -180,7 +180,11 @@ typedef struct {
   double target_velocity[N], arrived[N], present[REFERENCES * N];
   /* the goal whose outcome is monitored: 0 none, 1 that of the present or last trajectory, 2 that of the next */
   int64_t judged, goal_id, outcome, outcomes[OUTCOMES], outcome_ids[OUTCOMES];
-  double goal_end, path_tolerance[N], goal_tolerance[N], goal_speed, goal_time;
+  double goal_end;
+  CoreTolerances allowed;
+  int64_t violations; /* number of trajectories that were aborted for a tolerance; the latest one, and its violation */
+  int64_t violated_id;
+  CoreRefusal violation; /* CORE_OUTSIDE or CORE_TOO_FAST */
 } References;
 
 typedef struct {
@@ -357,7 +361,7 @@ CORE_SHARED void sample(References* y, double t, double* r);
 CORE_SHARED int planned_at(const References* y, double t, double* effort);
 CORE_SHARED void proceed(const Settings* s, References* y, double t, const double* q);
 CORE_SHARED void wait(References* y, double dt);
-CORE_SHARED int judge(const References* y, double t, const double* error, const double* qd);
+CORE_SHARED int judge(References* y, double t, const double* error, const double* reference, const double* qd);
 CORE_SHARED void advance_tool(const Settings* s, State* m, double t); /* tool.c */
 
 #endif

@@ -136,16 +136,26 @@ CORE_SHARED void wait(References* y, double dt) {
   y->start += dt; y->end += dt; y->goal_end += dt; y->time.t += dt;
 }
 
+/* Returns whether a joint is further away, or faster, than is allowed, and how. */
+static int violates(CoreRefusal* how, int i, double place, double most, double speed, double fastest) {
+  const int is_away = fabs(place) > most;
+  if (!is_away && !(fabs(speed) > fastest)) return 0;
+  *how = (CoreRefusal){is_away ? CORE_OUTSIDE : CORE_TOO_FAST, i, is_away ? place : speed, is_away ? most : fastest};
+  return 1;
+}
+
 /* The outcome of a trajectory that ends now, by the rules of joint_trajectory_controller; 0 if it does not end. */
-CORE_SHARED int judge(const References* y, double t, const double* error, const double* qd) {
+CORE_SHARED int judge(References* y, double t, const double* error, const double* reference, const double* qd) {
+  const CoreTolerances* allowed = &y->allowed;
+  CoreRefusal* how = &y->violation;
   if (y->judged != 1 || y->outcome) return 0;
   if (t < y->goal_end) {
-    EACH if (fabs(error[i]) > y->path_tolerance[i]) return CORE_OFF_PATH;
+    EACH if (violates(how, i, error[i], allowed->path[i], reference[N + i] - qd[i], allowed->path_speed[i])) return CORE_OFF_PATH;
     return 0;
   }
-  int there = 1;
-  EACH there &= fabs(error[i]) <= y->goal_tolerance[i] && fabs(qd[i]) <= y->goal_speed;
-  return there ? CORE_SUCCEEDED : t > y->goal_end + y->goal_time ? CORE_OFF_GOAL : 0;
+  EACH if (violates(how, i, error[i], allowed->goal[i], qd[i], allowed->speed[i]))
+    return t > y->goal_end + allowed->time ? CORE_OFF_GOAL : 0;
+  return CORE_SUCCEEDED;
 }
 
 static CoreRefusal has_reference(const State* m) {
@@ -310,8 +320,7 @@ static void set_goal(References* r, const CoreTolerances* allowed, int64_t id) {
   end_goal(r, CORE_REPLACED);
   r->judged = 2; r->outcome = 0; r->goal_id = id;
   r->outcomes[id % OUTCOMES] = CORE_UNDER_WAY; r->outcome_ids[id % OUTCOMES] = id;
-  copy(r->path_tolerance, allowed->path); copy(r->goal_tolerance, allowed->goal);
-  r->goal_speed = allowed->speed; r->goal_time = allowed->time;
+  r->allowed = *allowed;
 }
 
 CoreRefusal core_follow(Core* c, CoreTrajectory* y, const CoreTolerances* tolerances, int64_t id) {

@@ -15,6 +15,7 @@
 #define AT_REST 1.1920928955078125e-07 /* greatest velocity at rest, as in joint_trajectory_controller [rad/s] */
 #define SET_POINT 0.25         /* greatest duration of a trajectory that is a set-point of a stream [s] */
 #define REST 0.1               /* time in which a set-point that ends in motion comes to rest [s] */
+#define AT_ONCE 0.01           /* time in which a single point at 0 s is reached, as one that says where the arm is [s] */
 #define LONGEST_SPLICE 1.0     /* greatest duration of a splice to a trajectory that has begun [s] */
 #define USUAL_TIME 0.5         /* shortest time in which a reference reaches the velocity limit [s] */
 #define USUAL_ACCELERATION 4.0 /* greatest acceleration of a reference without a plan [rad/s²] or [m/s²] */
@@ -384,7 +385,9 @@ CoreTrajectory* core_trajectory_create(const CoreSettings* settings, int64_t poi
   const Settings* s = &settings->loop;
   const double* const rows[3] = {positions, velocities, velocities ? accelerations : 0};
   const int64_t last = (points - 1) * columns;
+  const double soon = AT_ONCE;
   *found = NOT_REFUSED;
+  if (points == 1 && times[0] == 0) times = &soon;
   if (points < 1 || columns < 1 || columns > N) { *found = (CoreRefusal){.why = CORE_NOT_NUMBERS}; return 0; }
   const double rest = velocities && !efforts
     ? time_to_rest(s, columns, joints, times[points - 1], positions + last, velocities + last) : 0;

@@ -54,8 +54,9 @@ class Tolerances:
 
     path: Array  # (n,) in [rad] or [m]
     goal: Array  # (n,) in [rad] or [m]
-    speed: float  # at the goal, [rad/s] or [m/s]
+    speed: float | Array  # at the goal, of all joints or (n,) in [rad/s] or [m/s]
     time: float  # after the last point [s]
+    path_speed: float | Array = np.inf  # distance from the velocity of the reference, likewise
 
     @classmethod
     def none(cls, n: int) -> Tolerances:
@@ -85,8 +86,8 @@ MODES: Mapping[int, Mode] = {
 Outcome = Literal[
     "succeeded", "path tolerance violated", "goal tolerance violated", "replaced", "held", "interrupted", "stopped"
 ]
-"""Ends of a trajectory; ``interrupted``: by a fault, by a gap in the states, or because the limits did not let it begin
-at the reference of its start time; ``stopped``: with the whole loop."""
+"""Ends of a trajectory; ``interrupted``: by a fault, a gap in the states, a law that follows no reference, or limits
+limits did not let it begin at the reference of its start time; ``stopped``: with the whole loop."""
 
 OUTCOMES: Mapping[int, Outcome | None] = {
     CODES["CORE_UNDER_WAY"]: None,
@@ -206,14 +207,16 @@ class Refused(Exception):
 class TrajectoryGoal:
     """An accepted trajectory, judged as by joint_trajectory_controller.
 
-    - On the path no joint may be further from the reference than its path tolerance.
+    - On the path no joint may be further from the reference, or from its velocity, than its path tolerance.
     - After the last point the goal is reached as soon as every joint is within its goal tolerance and slower than
       ``stopped_velocity_tolerance``. The time limit is ``goal_time``; with 0 there is none.
     """
 
-    def __init__(self, ask: Callable[[], Outcome | None], judge_load: Callable[[], str]) -> None:
-        """``ask`` gives :attr:`outcome`, and ``judge_load`` gives :attr:`overload`."""
-        self._ask, self._judge_load = ask, judge_load
+    def __init__(
+        self, ask: Callable[[], Outcome | None], judge_load: Callable[[], str], explain: Callable[[], str] = str
+    ) -> None:
+        """``ask`` gives :attr:`outcome`, ``judge_load`` :attr:`overload`, and ``explain`` :attr:`reason`."""
+        self._ask, self._judge_load, self._explain = ask, judge_load, explain
         self._outcome: Outcome | None = None
 
     @property
@@ -224,9 +227,28 @@ class TrajectoryGoal:
         return self._outcome
 
     @cached_property
+    def reason(self) -> str:
+        """The tolerance that was violated, in words; "" if none was. To be asked for after the end."""
+        return self._explain()
+
+    @cached_property
     def overload(self) -> str:
         """Where gravity and friction alone exceed an effort limit; "" if nowhere. Computed on first access."""
         return self._judge_load()
+
+
+def violation_text(robot: Robot, outcome: Outcome | None, why: int, joint: int, value: float, limit: float) -> str:
+    """A violation of a tolerance, as the core has it (struct ``CoreRefusal``), in words."""
+    of, path = robot.joints[joint], outcome == "path tolerance violated"
+    is_away = why == CODES["CORE_OUTSIDE"]
+    unit = of.position_unit if is_away else f"{of.position_unit}/s"
+    there = ("its reference" if is_away else "the velocity of its reference") if path else "the goal"
+    place = (
+        f"is {abs(value):.4g} {unit} from {there}"
+        if is_away or path
+        else f"moves at {abs(value):.4g} {unit} at {there}"
+    )
+    return f"joint {of.name!r} {place}; its {'path' if path else 'goal'} tolerance is {limit:.4g} {unit}"
 
 
 class GoalResult(NamedTuple):
@@ -246,7 +268,10 @@ RESULTS: dict[Outcome, GoalResult] = {
     "replaced": GoalResult("canceled", -1, f"{CANCELLED} due to new incoming action, trajectory or reference."),
     "held": GoalResult("aborted", -1, "replaced by a hold"),
     "interrupted": GoalResult(
-        "aborted", -1, "interrupted by a fault, by a gap in the joint states, or by limits that did not let it begin"
+        "aborted",
+        -1,
+        "interrupted by a fault, by a gap in the joint states, by a law that follows no reference, or by limits that "
+        "did not let it begin",
     ),
     "stopped": GoalResult(
         "canceled", -1, f"{CANCELLED} during deactivate transition: the controller sends no commands now."
@@ -280,14 +305,15 @@ class ActionGoal:
             return None
         if self._canceled and outcome == "held":
             return GoalResult("canceled", 0, "canceled; the arm is held")
-        return RESULTS[outcome]
+        result = RESULTS[outcome]
+        return result._replace(text=f"{self._goal.reason}{HELD_THERE}") if self._goal.reason else result
 
 
 def goal_tolerances(
     defaults: Tolerances,
     joints: Sequence[str],
-    path: Iterable[tuple[str, float]],
-    goal: Iterable[tuple[str, float]],
+    path: Iterable[tuple[str, float, float]],
+    goal: Iterable[tuple[str, float, float]],
     time: float,
 ) -> Tolerances:
     """The tolerances of a goal.
@@ -297,7 +323,7 @@ def goal_tolerances(
     Args:
         defaults: tolerances that the goal does not give.
         joints: names of the arm's joints.
-        path: joint and tolerance of its position on the path [rad] or [m].
+        path: joint, and the tolerances of its position and velocity on the path [rad] or [m], and per [s].
         goal: likewise, at the end.
         time: for reaching the goal [s].
 
@@ -305,17 +331,17 @@ def goal_tolerances(
         InputError: an unknown joint, or something that is not finite.
     """
 
-    def merged(default: Array, given: Iterable[tuple[str, float]]) -> Array:
-        values: Array = default.copy()
-        for name, value in given:
-            if name not in joints or not np.isfinite(value):
-                raise InputError("tolerance", f"{value} of joint {name!r}; the arm has {', '.join(joints)}", value)
-            values[joints.index(name)] = _chosen(default[joints.index(name)], value)
+    def merged(place: Array, speed: float | Array, given: Iterable[tuple[str, float, float]]) -> Array:
+        values = np.array([place, np.broadcast_to(speed, len(joints))])
+        for name, *asked in given:
+            if name not in joints or not np.isfinite(asked).all():
+                raise InputError("tolerance", f"{asked} of joint {name!r}; the arm has {', '.join(joints)}", asked)
+            column = values[:, joints.index(name)]
+            column[:] = [_chosen(default, value) for default, value in zip(column.tolist(), asked, strict=True)]
         return values
 
-    return Tolerances(
-        merged(defaults.path, path), merged(defaults.goal, goal), defaults.speed, _chosen(defaults.time, time)
-    )
+    on_path, at_goal = merged(defaults.path, defaults.path_speed, path), merged(defaults.goal, defaults.speed, goal)
+    return Tolerances(on_path[0], at_goal[0], at_goal[1], _chosen(defaults.time, time), on_path[1])
 
 
 def _chosen(default: float, value: float) -> float:

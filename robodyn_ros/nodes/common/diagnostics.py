@@ -18,17 +18,19 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property, wraps
 from inspect import signature
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 
 from robodyn_ros.control.parameter_file import refuse_replaced
 from robodyn_ros.engine.library import library_records
 from robodyn_ros.errors import InputError, NotReadyError, RobodynError
 from robodyn_ros.nodes.common.client_library import RELIABLE, steady_timer
 from robodyn_ros.nodes.common.messages import decode
-from robodyn_ros.nodes.common.parameters import NodeParameters
+from robodyn_ros.nodes.common.parameters import NodeParameters, with_name
 from robodyn_ros.plugins import raised
 from robodyn_ros.settings import CheckedSettings, setting
 
@@ -137,6 +139,16 @@ class ExceptionGuard:
         super().__init__(name, **options)  # type: ignore[call-arg]
         for given in self._parameter_overrides:  # type: ignore[attr-defined]
             refuse_replaced(given, node=name)
+
+    def set_parameters_atomically(self, parameter_list: list[Parameter]) -> SetParametersResult:
+        """As in rclpy, but the refusal of a wrong type names its parameter."""
+        result = super().set_parameters_atomically(parameter_list)  # type: ignore[misc]
+        return result if result.successful else with_name(cast(Node, self), parameter_list, result)
+
+    @property
+    def may_be_cut_off(self) -> bool:
+        """True while nothing is lost if the process ends in the middle of a callback."""
+        return False
 
     @cached_property
     def faults(self) -> Faults:

@@ -26,6 +26,9 @@ which sometimes gives a traceback. Here a signal is stored, the running callback
 on signals are ignored, because launch without a terminal sends one more, and the end of the interpreter restores the
 default handlers, which would end the process by the signal.
 
+A callback that would take longer, such as the compilation of an arm, is cut off after ``SHUTDOWN_LIMIT`` if the node
+controls nothing yet: launch would kill it 15 s after the first signal.
+
 **The end of a middleware that hangs.** On ROS 2 Jazzy the shutdown of the middleware did not return in about one of a
 hundred ends, and it held the interpreter's lock, so that no Python thread could end the process. :func:`end_within`
 lets the C library end it. The process then ends ``SHUTDOWN_LIMIT`` after the loop, with its own exit code, and prints
@@ -115,7 +118,14 @@ def run(create: Callable[[Exit], ExceptionGuard]) -> int:
         gives the reason.
     """
     end = Exit()
-    _handle_signals(lambda *_: end(0))
+    node: Any = None
+
+    def on_signal(*_: object) -> None:
+        end(0)
+        if node is None or node.may_be_cut_off:
+            end_within(SHUTDOWN_LIMIT, end.code or 0)
+
+    _handle_signals(on_signal)
     announce_often()
     try:
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
@@ -123,7 +133,7 @@ def run(create: Callable[[Exit], ExceptionGuard]) -> int:
         print(f"error: {_one_line(problem)}", file=sys.stderr)
         return 1
     try:
-        node: Any = create(end)
+        node = create(end)
     except (RobodynError, ParameterException) as problem:
         if end.code is None:  # else the end was requested meanwhile
             print(f"error: {_one_line(problem)}", file=sys.stderr)
@@ -225,7 +235,7 @@ def end_within(limit: float, code: int) -> None:
         code: the exit code if the process still runs then.
     """
     for stream in (sys.stdout, sys.stderr):  # their buffers would be lost
-        with suppress(OSError, ValueError):
+        with suppress(OSError, ValueError, RuntimeError):  # a signal may come in the middle of a flush
             stream.flush()
     libc, timer = ctypes.CDLL(None), ctypes.c_void_p()
     if not sys.platform.startswith("linux") or not hasattr(libc, "timer_create"):

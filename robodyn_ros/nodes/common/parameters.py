@@ -112,6 +112,18 @@ def _taken(node: Node, declared: _Declarations, change: Parameter) -> Parameter:
     return declared.forms.get(change.name, lambda same: same)(change)
 
 
+def with_name(node: Node, changes: Iterable[Parameter], result: SetParametersResult) -> SetParametersResult:
+    """The result of changes; rclpy's refusal of a wrong type does not say the name."""
+    declared = _declarations(node)
+    taken = (_taken(node, declared, one) for one in changes)
+    pairs = ((one.name, node.get_parameter_or(one.name).type_, one.type_) for one in taken)
+    wrong = next((pair for pair in pairs if pair[1] not in (pair[2], Parameter.Type.NOT_SET)), None)
+    if wrong is not None and result.reason.startswith("Wrong parameter type"):
+        name, right, given = wrong[0], *(kind.name.lower().replace("_", " ") for kind in wrong[1:])
+        result.reason = f"{name}: must be of type {right}, not {given}"
+    return result
+
+
 def begin_arm(node: Node) -> None:
     """From now on parameters are declared for an arm: a later arm may have other joints, limits and defaults."""
     declared = _declarations(node)

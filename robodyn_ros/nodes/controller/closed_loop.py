@@ -49,6 +49,10 @@ REST_PERIOD = 0.05
 
 FINAL_PERIOD = 0.002  #: Time between two commands of the transition to the final command [s].
 FINAL_TIME = 0.5  #: Longest time of this transition [s]; the default rate limits allow any change within 0.02 s.
+NO_CLOCK = "no node publishes the simulated time (/clock)"
+
+CLOCKLESS = f"{NO_CLOCK}, which use_sim_time asks for: time stops with the states, and nothing brakes the arm then"
+
 PUBLISHER_PERIOD = 0.2  #: Time between two scans for conflicting publishers [s].
 
 
@@ -84,6 +88,7 @@ class ClosedLoop:
         self._node, self._clock, self._log = node, node.get_clock(), node.get_logger()
         self.control, self._transmission, self._locked = loop, transmission, locked
         self._active, self._late, self._silent = False, False, ""  # silent: what is missing, "" while states come
+        self._clockless = 0  # scans in succession without a publisher of /clock while states come
         self._output = Output(node, faults, self.robot.joint_names, joints)
         self.references = ReferenceInput(node, loop, lambda: "" if self._answers else self.state, faults, locked.names)
         self._periods = Periods(node, loop, self._output, faults, self.statistics, locked, self._on_end)
@@ -110,6 +115,10 @@ class ClosedLoop:
         self._periods.read()
         return self._periods.latest
 
+    def read(self) -> None:
+        """Report the periods until now."""
+        self._periods.read()
+
     @property
     def state(self) -> str:
         """State of the controller, in a word or two."""
@@ -121,6 +130,11 @@ class ClosedLoop:
     def problem(self) -> str:
         """The active fault, and the reaction to it; "" if there is none."""
         return self._periods.fault or self._silent if self._answers else ""
+
+    @property
+    def clock_problem(self) -> str:
+        """What is wrong with the clock while states come; "" if nothing is."""
+        return CLOCKLESS if self._clockless > 1 else ""
 
     @property
     def is_realtime(self) -> bool:
@@ -172,6 +186,12 @@ class ClosedLoop:
         finally:
             if changes:
                 self._begin()
+
+    @property
+    def _has_clock(self) -> bool:
+        """True if a node publishes the simulated time, or if time is not simulated."""
+        topic = self._node.resolve_topic_name("/clock")
+        return not self._clock.ros_time_is_active or self._node.count_publishers(topic) > 0
 
     @property
     def _answers(self) -> bool:
@@ -235,8 +255,8 @@ class ClosedLoop:
         self._silent = "no joint states" if silent else ""
         # While simulated time stands still, no state is late. Without a publisher it has ended.
         stands = silent and self._clock.ros_time_is_active and periods.now() / NANO - periods.last.stamp <= timeout
-        if stands and not self._node.count_publishers(self._node.resolve_topic_name("/clock")):
-            stands, self._silent = False, "no joint states, and no node publishes the simulated time (/clock)"
+        if stands and not self._has_clock:
+            stands, self._silent = False, f"no joint states, and {NO_CLOCK}"
         late = silent and not stands
         if late and not self._late:
             self._log.warning(self._silent)
@@ -317,4 +337,8 @@ class ClosedLoop:
 
     def _scan_publishers(self) -> None:
         self._output.refresh()
+        states_come = self._answers and self._periods.last.received and not self._silent
+        self._clockless = self._clockless + 1 if states_come and not self._has_clock else 0
+        if self._clockless == 2:  # not while the graph is being discovered
+            self._log.warning(CLOCKLESS)
         self.control.set_publisher_conflict(self._conflicts.scan(self.control.settings.safety.state_publishers))

@@ -83,7 +83,7 @@ class ContactTopics:
         """Zero the estimate of the external efforts; the result is a message.
 
         Raises:
-            NotReadyError: contacts are not observed, or no message of the sensor has come.
+            NotReadyError: contacts are not observed, or no message of the sensor or of the drives has come.
         """
         if not self._source:
             raise NotReadyError("contacts are not observed: set the parameter contact.observe")
@@ -92,6 +92,8 @@ class ContactTopics:
                 raise NotReadyError("no message has come on ~/force_torque")
             self._sensor.tare()
         elif self._observer is not None:
+            if self._last is None:
+                raise NotReadyError("no joint state with efforts has come: there is no estimate")
             self._observer.tare(self._observer.efforts.copy())
         else:
             self._loop.tare()

@@ -77,7 +77,7 @@ class Estimates:
         """Save the learnt values, and answer the service call that waits."""
         self.save_if_named()
         self._answer_if_saved()
-        self._answer(NotReadyError("the controller was cleaned up"))
+        self._answer(NotReadyError("the controller was cleaned up, or has ended"))
 
     @property
     def _path(self) -> str:
@@ -95,7 +95,7 @@ class Estimates:
         if self._saved is not None:
             raise NotReadyError(f"{self._path} is being written")
         self._begin_to_write()
-        self._saved = Future(executor=self._node.executor)
+        self._saved = Future()
         self._poll.reset()
         return self._saved
 

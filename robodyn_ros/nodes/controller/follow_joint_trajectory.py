@@ -13,6 +13,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from time import perf_counter
@@ -24,15 +26,19 @@ from rclpy.lifecycle import LifecycleNode
 from rclpy.node import Node
 from rclpy.task import Future
 
-from robodyn_ros.control.motion.goals import ActionGoal, GoalResult, goal_tolerances
+from robodyn_ros.control.faults.table import FAULTS
+from robodyn_ros.control.motion.goals import RESULTS, ActionGoal, GoalResult, goal_tolerances
 from robodyn_ros.control.step import Command
-from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.errors import InputError, NotReadyError, RobodynError
 from robodyn_ros.nodes.common.client_library import RELIABLE, rclpy_implementation, steady_timer
 from robodyn_ros.nodes.common.messages import seconds
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
+from robodyn_ros.nodes.controller.realtime.periods import BROKE_OFF
 
 STATE_PERIOD = 0.02
 """Shortest time between two messages on ``~/controller_state`` [s]; equal to that of joint_trajectory_controller."""
+
+INTERRUPTIONS = {BROKE_OFF, *(fault.words for fault in FAULTS.values())}  #: Kinds of counted faults that end a goal.
 
 PERIOD = 0.05  #: Time between two messages of feedback, and longest time from the end of a goal to its result [s].
 
@@ -42,6 +48,18 @@ def is_available() -> bool:
     return find_spec("control_msgs") is not None
 
 
+@dataclass(eq=False)
+class RunningGoal:
+    """A goal from its acceptance to its result; rclpy gives its handle later, and none if the client did not get the
+    answer.
+    """
+
+    request: Any
+    goal: ActionGoal
+    handle: Any = None
+    ended: Any = None  # the future of its result
+
+
 class FollowJointTrajectory:
     """The server of the action."""
 
@@ -49,8 +67,7 @@ class FollowJointTrajectory:
         """``loop`` returns the loop that follows goals; it raises NotReadyError if there is none."""
         self._type: Any = import_module("control_msgs.action").FollowJointTrajectory
         self._node, self._loop = node, loop
-        self._accepted: list[ActionGoal] = []
-        self._goals: list[tuple[Any, ActionGoal, Future]] = []
+        self._goals: list[RunningGoal] = []
         self._server = ActionServer(
             node,
             self._type,
@@ -62,8 +79,18 @@ class FollowJointTrajectory:
         self._timer = steady_timer(node, PERIOD, self._update, autostart=False)  # it runs while there are goals
 
     def destroy(self) -> None:
-        """Withdraw the action: a node with an action stays in the graph when it is destroyed."""
+        """Send the results of goals, as no executor runs any more, and withdraw the action: a node with an action stays
+        in the graph when it is destroyed.
+        """
         self._node.destroy_timer(self._timer)
+        for running in self._goals:
+            if running.handle is not None and (result := running.goal.result) is not None:
+                response = self._type.Impl.GetResultService.Response()
+                response.result, response.status = self._finish(running.handle, result), running.handle.status
+                # rclpy has no public function for a result that its executor does not send
+                future = self._server._result_futures[bytes(running.handle.goal_id.uuid)]
+                future._set_executor(None)
+                future.set_result(response)
         self._server.destroy()
 
     def _on_goal(self, goal: Any) -> GoalResponse:
@@ -72,28 +99,39 @@ class FollowJointTrajectory:
             if goal.multi_dof_trajectory.points:
                 raise InputError("multi_dof_trajectory", "is not supported", len(goal.multi_dof_trajectory.points))
             loop, ends = self._loop(), (goal.path_tolerance, goal.goal_tolerance)
-            path, end = ([(item.name, item.position) for item in items] for items in ends)
+            path, end = (
+                [(item.name, item.position, item.velocity) for item in items if item.name not in loop.references.locked]
+                for items in ends
+            )
             usual, time = loop.control.settings.tolerances, seconds(goal.goal_time_tolerance)
             tolerances = goal_tolerances(usual, loop.robot.joint_names, path, end, time)
-            self._accepted.append(ActionGoal(loop.references.follow_message(goal.trajectory, tolerances)))
+            followed = ActionGoal(loop.references.follow_message(goal.trajectory, tolerances))
         except RobodynError as problem:
             self._node.faults.count("trajectory refused", problem)
             return GoalResponse.REJECT
+        self._goals.append(RunningGoal(goal, followed))
         return GoalResponse.ACCEPT
 
     def _on_cancel(self, handle: Any) -> CancelResponse:
-        """Hold the arm, if the goal is still being followed."""
-        for other, goal, _ in self._goals:
-            if other.goal_id == handle.goal_id and goal.cancel(self._loop().hold):
-                return CancelResponse.ACCEPT
-        return CancelResponse.REJECT
+        """Hold the arm, if the goal is still being followed. A goal that has just ended is accepted as well, as by
+        joint_trajectory_controller: rclpy skips the goal after a refused one when all are to be cancelled.
+        """
+        for running in self._goals:
+            if running.request is handle.request:
+                running.goal.cancel(lambda: self._loop().hold())
+        return CancelResponse.ACCEPT
 
     async def _execute(self, handle: Any) -> Any:
         """Wait for the end of a goal, without blocking. Goals are executed in the order of acceptance."""
-        ended: Future = Future(executor=self._node.executor)
-        self._goals.append((handle, self._accepted.pop(0), ended))
+        running = next(each for each in self._goals if each.request is handle.request)
+        older = self._goals[: self._goals.index(running)]  # those without a handle never get one
+        self._goals = [each for each in self._goals if each.handle is not None or each not in older]
+        running.handle, running.ended = handle, Future(executor=self._node.executor)
         self._timer.reset()
-        result: GoalResult = await ended
+        return self._finish(handle, await running.ended)
+
+    def _finish(self, handle: Any, result: GoalResult) -> Any:
+        """Put a goal into its final state; the message of its result."""
         if result.status == "canceled" and not handle.is_cancel_requested:
             # rclpy has no public function for a server that cancels
             handle._update_state(rclpy_implementation.GoalEvent.CANCEL_GOAL)
@@ -102,15 +140,26 @@ class FollowJointTrajectory:
 
     def _update(self) -> None:
         """Publish feedback on active goals, and give the result of those that have ended."""
-        for entry in list(self._goals):
-            handle, goal, ended = entry
-            if (result := goal.result) is None:
-                self._give_feedback(handle)
+        for running in [each for each in self._goals if each.ended is not None]:
+            if (result := running.goal.result) is None:
+                self._give_feedback(running.handle)
             else:
-                self._goals.remove(entry)
-                ended.set_result(result)
-        if not self._goals:
+                self._goals.remove(running)
+                running.ended.set_result(self._explained(result))
+        if all(each.ended is None for each in self._goals):
             self._timer.cancel()
+
+    def _explained(self, result: GoalResult) -> GoalResult:
+        """A result with the fault that interrupted the goal."""
+        if result != RESULTS["interrupted"]:
+            return result
+        with suppress(NotReadyError):
+            loop = self._loop()
+            loop.read()  # a fault that is over already has been counted then
+            over = (kind for kind in self._node.faults.recent if kind in INTERRUPTIONS)
+            if problem := loop.problem or next(over, ""):
+                return result._replace(text=f"interrupted: {problem}")
+        return result
 
     def _give_feedback(self, handle: Any) -> None:
         loop = self._loop()

@@ -125,6 +125,11 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         self._starts_itself: bool = self.get_parameter("autostart").value
         once_running(self, self._start_if_ready)
 
+    @property
+    def may_be_cut_off(self) -> bool:
+        """True while no arm is configured."""
+        return self._configured is None
+
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Make the model and the controller; if that fails, nothing of them remains."""
         self._lasting = entities(self)
@@ -181,11 +186,10 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         return super().on_error(state)
 
     def destroy_node(self) -> None:
-        """Send the final command as in :meth:`on_deactivate`, save the law's memory, then end."""
+        """Send the final command as in :meth:`on_deactivate`, answer all clients, save the law's memory, then end."""
         if self._configured is not None and self.context.ok():
-            self._configured.loop.deactivate()
+            self.guarded(self._configured.end)()
             self._configured.loop.wait_until_delivered()
-            self._configured.estimates.save_if_named()
         if self._action is not None:
             self._action.destroy()
         super().destroy_node()
@@ -232,8 +236,9 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         if self._has_started or not self._starts_itself or not self._description.known:
             return
         self._has_started = True
-        if any(each() != TransitionCallbackReturn.SUCCESS for each in (self.trigger_configure, self.trigger_activate)):
-            self._end(1)
+        for step in (self.trigger_configure, self.trigger_activate):
+            if self._end.code is None and step() != TransitionCallbackReturn.SUCCESS:
+                self._end(1)
 
     def _on_enable(self, request: SetBool.Request) -> str:
         self._loop().enable(request.data)
@@ -249,8 +254,9 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         if self._configured is None:
             return SetParametersResult(successful=True)
         try:
-            for name in (parameter.name for parameter in parameters):
-                if is_fixed_while_configured(name):
+            for given in parameters:  # the same value, as in a file of all parameters, changes nothing
+                name, same = given.name, self.get_parameter(given.name).to_parameter_msg()
+                if is_fixed_while_configured(name) and given.to_parameter_msg() != same:
                     raise NotReadyError(f"{name} is read when the node is configured: deactivate and clean it up first")
             self._change = self._configured.switching.check(NodeParameters(self, parameters))
         except RobodynError as problem:
@@ -292,13 +298,14 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         awaited = self._awaited()
         waiting = f"waiting for {awaited}" if awaited else ""
         if configured is None:
-            return Report("", self._failure or waiting, "unconfigured", values, failed=bool(self._failure))
+            state = self._state_machine.current_state[1]  # "unconfigured", or "finalized" after a shutdown
+            return Report("", self._failure or waiting, state, values, failed=bool(self._failure))
         loop, problem = configured.loop, configured.loop.problem
         values |= configured.report()
         failed = bool(problem)
         if not problem and self._description.changed:
             problem = f"{loop.state}; another robot_description has come since the node was configured"
-        problem = problem or waiting or loop.statistics.problem
+        problem = problem or waiting or loop.clock_problem or loop.statistics.problem
         return Report(loop.robot.name, problem, loop.state, values, failed)
 
 

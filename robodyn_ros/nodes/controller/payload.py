@@ -63,7 +63,7 @@ class PayloadEstimation:
 
     def end(self) -> None:
         """Answer the service call that waits."""
-        self._respond(False, "the controller was cleaned up")
+        self._respond(False, "the controller was cleaned up, or has ended")
 
     def begin(self) -> Future:
         """Start the motion; the result is a future of success and message.
@@ -72,7 +72,7 @@ class PayloadEstimation:
             RobodynError: it cannot be started.
         """
         self._start_motion()
-        self._response = Future(executor=self._node.executor)
+        self._response = Future()
         self._timer.reset()
         return self._response
 
@@ -123,12 +123,12 @@ class PayloadEstimation:
     def _poll(self) -> None:
         """Estimate when the motion has ended; respond when the estimate is there."""
         if self._goal is not None and self._goal.outcome is not None:
-            outcome = self._goal.outcome
+            outcome, reason = self._goal.outcome, self._goal.reason
             self._stop_keeping()
             if outcome == "succeeded":
                 self._task = BackgroundTask("payload", partial(self._estimate, self._rows))
             else:
-                self._respond(False, f"the motion ended early: {outcome}")
+                self._respond(False, f"the motion ended early: {reason or outcome}")
         elif self._task is not None and self._task.done():
             try:
                 self._respond(True, self._publish(self._task.result()))

@@ -25,7 +25,7 @@ from std_msgs.msg import Float64
 from trajectory_msgs.msg import JointTrajectory
 
 from robodyn_ros.control import ControlLoop, Reference, Trajectory
-from robodyn_ros.control.motion.goals import PreparedTrajectory, Tolerances, TrajectoryGoal
+from robodyn_ros.control.motion.goals import HELD_THERE, PreparedTrajectory, Tolerances, TrajectoryGoal
 from robodyn_ros.control.motion.streams import StreamVelocity
 from robodyn_ros.errors import InputError, NotReadyError, RobodynError
 from robodyn_ros.nodes.common.client_library import NEWEST, RELIABLE
@@ -46,6 +46,7 @@ class ReferenceInput:
     """Subscribes to references, and passes them to the loop.
 
     Attributes:
+        locked: names of the locked joints, which messages may name.
         latest: when the latest reference was accepted, by the steady clock [s]; None before the first.
     """
 
@@ -60,12 +61,12 @@ class ReferenceInput:
         """``closed`` returns why no reference is accepted now; "" if references are accepted. References may name
         locked joints, which does not move them.
         """
-        self._locked = frozenset(locked)
+        self.locked = frozenset(locked)
         self.latest: float | None = None
         self._node, self._loop, self._closed, self._faults = node, loop, closed, faults
         self._velocity = StreamVelocity(loop.core)
         self._positions_came: float | None = None  # time of the last reference of a stream without velocities [s]
-        self._dropped = loop.dropped  # that have been counted
+        self._dropped, self._violations = loop.dropped, loop.violations  # that have been counted
         self._requests = -1  # the loop's count of requests after the last trajectory
         for topic in ("~/reference", "~/target_joints"):
             node.create_subscription(JointState, topic, self._on_reference, NEWEST, raw=True)
@@ -121,10 +122,10 @@ class ReferenceInput:
 
     def _columns(self, names: Sequence[str]) -> list[int]:
         """Indices of the joints that are not locked; locked joints are logged."""
-        if locked := [name for name in names if name in self._locked]:
+        if locked := [name for name in names if name in self.locked]:
             text = f"the reference names locked joints, which it does not move: {', '.join(locked)}"
             self._node.get_logger().warning(text, throttle_duration_sec=PAUSE)
-        return [index for index, name in enumerate(names) if name not in self._locked]
+        return [index for index, name in enumerate(names) if name not in self.locked]
 
     def _receive_trajectory(self, data: memoryview) -> None:
         """Prepare a long trajectory; called in the thread."""
@@ -205,9 +206,12 @@ class ReferenceInput:
         return self._velocity.update(self._loop.core_settings.record.address, t, q, columns)
 
     def watch(self) -> None:
-        """Count a trajectory that did not begin at its start time, and set the velocity of a stream of positions to
-        zero once no more messages come; to be called periodically.
+        """Count a trajectory that was aborted for a tolerance, or did not begin at its start time. Zero the velocity
+        of a stream of positions once no more messages come. To be called periodically.
         """
+        if self._loop.violations != self._violations:
+            self._violations = self._loop.violations
+            self._faults.count("trajectory aborted", f"{self._loop.violation()}{HELD_THERE}")
         if self._loop.dropped != self._dropped:
             self._dropped = self._loop.dropped
             self._faults.count("trajectory refused", f"at its start time: {self._loop.drop_reason()}")

@@ -28,7 +28,7 @@ from robodyn_ros.nodes.controller.states import StateMerger
 READ_PERIOD = 0.2  #: Time between two reads of the ring while no entry is urgent [s]; shorter than the ring lasts.
 JUDGE_PERIOD = 0.1  #: Shortest time between two judgements of the rate of the states [s].
 
-BROKE_OFF = "missing, or their time jumped; the arm is held where it is"
+BROKE_OFF = "states broke off"  #: Name under which interruptions of the states are counted.
 
 REFUSALS: dict[type[RobodynError], str] = {
     errors.StaleStateError: "state too old",
@@ -264,7 +264,7 @@ class Periods:
             self._refuse(self.loop.refusal(code, FaultCause.of(entry), entry["q"], entry["qd"]))
             return
         if int(entry["restarts"]) > self._told_restarts:
-            self._faults.count("states broke off", BROKE_OFF)
+            self._faults.count(BROKE_OFF, "missing, or their time jumped; the arm is held where it is")
         self._told_restarts = int(entry["restarts"])
         if int(entry["kind"]) >= 0:
             if int(entry["faults"]) != self._told_fault:

@@ -227,8 +227,9 @@ int arm_settings_prepare(ArmSettings* x, const Parameters* p, double period, cha
     s->law_damping[i] = scale * kd[i];
     x->tolerances.path[i] = bound_of(p->constraints_trajectory[i]);
     x->tolerances.goal[i] = bound_of(p->constraints_goal[i]);
+    x->tolerances.path_speed[i] = INFINITY;
+    x->tolerances.speed[i] = bound_of(p->constraints_stopped_velocity_tolerance);
   }
-  x->tolerances.speed = bound_of(p->constraints_stopped_velocity_tolerance);
   x->tolerances.time = bound_of(p->constraints_goal_time);
   find_contact(x);
   find_uncertainty(s, p, x->model);
