@@ -219,13 +219,19 @@ def changes(result: Identification) -> Table:
     standard errors.
     """
     values = result.base_nominal, result.base_values, result.base_errors
-    changed = zip(result.base_effects, result.base.text(3), *values, strict=True)
+    changed = zip(result.base_effects, result.base.text(3), base_units(result), *values, strict=True)
     rows: list[tuple[str, ...]] = [
-        (_short(name), four(old), four(now), f"{error:.2g}", f"{effect:.1%}")
-        for effect, name, old, now, error in sorted(changed, key=lambda row: -row[0])
+        (_short(name), four(old), four(now), f"{error:.2g}", unit, f"{effect:.1%}")
+        for effect, name, unit, old, now, error in sorted(changed, key=lambda row: -row[0])
         if effect > CHANGED and abs(now - old) > 3.0 * error and name.partition("(")[0] not in OF_JOINTS
     ]
-    return ("Changes that affect the control", "URDF", "Now", "±", "Of the effort"), rows
+    return ("Changes that affect the control", "URDF", "Now", "±", "Unit", "Of the effort"), rows
+
+
+def base_units(result: Identification) -> list[str]:
+    """The unit of each base parameter: that of its first term."""
+    units = {one.name: one.unit for one in result.parameters}
+    return [units.get(result.base.names[own], "") for own in result.base.independent]
 
 
 def _short(name: str) -> str:
@@ -253,9 +259,10 @@ def everything(result: Identification) -> str:
 
 def base(result: Identification) -> Table:
     """The base parameters: the combinations that the motion of the arm shows."""
-    heading = ("Combination", "URDF", "Now", "Standard error")
-    values = zip(result.base.text(4), result.base_nominal, result.base_values, result.base_errors, strict=True)
-    return heading, [(name, *figures(*numbers)) for name, *numbers in values]
+    heading = ("Combination", "Unit", "URDF", "Now", "Standard error")
+    values = zip(result.base_nominal, result.base_values, result.base_errors, strict=True)
+    named = zip(result.base.text(4), base_units(result), values, strict=True)
+    return heading, [(name, unit, *figures(*numbers)) for name, unit, numbers in named]
 
 
 def missing(result: Identification) -> Table:

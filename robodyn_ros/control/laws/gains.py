@@ -9,7 +9,7 @@ With integral action at the rate ρ [1/s] there is a third pole at -ρ, and the 
 
     (s² + 2ζω s + ω²)(s + ρ) = s³ + (2ζω + ρ) s² + (ω² + 2ζωρ) s + ω²ρ
 
-so the gains on ė, e and ∫e dt are 2ζω + ρ, ω² + 2ζωρ and ω²ρ. A lasting error decays as exp(-ρt), and the linear
+so the gains on ė, e and ∫e dt are 2ζω + ρ, ω² + 2ζωρ and ω²ρ. A steady-state error decays as exp(-ρt), and the linear
 system is stable for every ρ, because its roots are the stated ones.
 
 A law whose feedback is an acceleration uses these gains unscaled. A law whose feedback is an effort multiplies them by
