@@ -333,7 +333,7 @@ def _show_recordings(out: Any, recordings: Recordings) -> None:
 
 def _joints(result: Identification) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return heading and rows of the table with the quality of each joint's predicted effort."""
-    heads = ("URDF", "Now", "Cross-validation", "Unseen: URDF", "Now")
+    heads = ("URDF", "Now", "Cross-validation", "Validation: URDF", "Now")
     columns = [(head, found) for head, found in zip(heads, result.predictions.values(), strict=True) if found]
     joints = enumerate(result.robot.joint_names)
     rows = [(name, *(report.unexplained(found, k) for _, found in columns)) for k, name in joints]

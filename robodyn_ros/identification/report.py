@@ -66,9 +66,9 @@ def report(
         _section("Prediction of the efforts", page.TextBlock(page.Literal(PREDICTION)), _table(joints(result))),
     ]
     if result.validation is not None and result.validation_before is not None:
-        sections.append(_figure("A motion that was not used", result, result.validation_before, result.validation))
+        sections.append(_figure("Motion of the validation", result, result.validation_before, result.validation))
     sections += [
-        _figure("The motion that was used", result, result.before, result.fit),
+        _figure("Motion of the identification", result, result.before, result.fit),
         _section("Parameters", page.TextBlock(page.Literal(PARAMETERS)), _table(parameters(result))),
         _section("Parameters that could not be identified, with the reason", _table(missing(result))),
         _section("Base parameters that the motion excites", *_base(result)),
@@ -153,7 +153,7 @@ def recordings(used: Sequence[PreparedSamples], unused: Sequence[PreparedSamples
 
 def joints(result: Identification) -> Table:
     """The quality of each joint's predicted efforts."""
-    heads = ("URDF", "Identified", "Cross-validation", "Unseen motion, URDF", "Unseen motion, identified")
+    heads = ("URDF", "Identified", "Cross-validation", "Validation, URDF", "Validation, identified")
     shown = [(head, found) for head, found in zip(heads, result.predictions.values(), strict=True) if found]
     heading = ("Joint", *(name for name, _ in shown), "Noise", "Outliers")
     rows = []
