@@ -197,10 +197,11 @@ class LawComparison:
         equal = [name for name, score in scores.items() if score <= max(EQUAL * least, NEGLIGIBLE)]
         best = min(equal, key=times.__getitem__)
         if len(equal) == 1:
-            said = f"{best} follows best, with an RMS error of {least:.2%} of the distance"
+            said = f"{best} follows best, with an RMS error of {digits(100.0 * least)}% of the distance"
         else:
             named = f"{', '.join(equal[:-1])} and {equal[-1]}"
-            said = f"{named} follow equally well, with RMS errors of up to {scores[equal[-1]]:.2%} of the distance"
+            most = digits(100.0 * scores[equal[-1]])
+            said = f"{named} follow equally well, with RMS errors of up to {most}% of the distance"
         ratios = {name: digits(score / least) for name, score in scores.items() if name not in equal}
         worse = [f"{name} makes {ratio} times as much" for name, ratio in ratios.items()]
         said += "; " + ", ".join(worse) if worse else ""
