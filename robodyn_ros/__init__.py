@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""robodyn_ros: a ROS 2 package that lets an arm know its own dynamics. This library imports no ROS.
+"""robodyn_ros: dynamics and control of robot arms, derived from their URDF. This library imports no ROS.
 
     import robodyn_ros as rd
 
@@ -56,7 +56,7 @@ def create_dynamics(name: str, robot: Robot | str | os.PathLike[str], **options:
     Raises:
         PluginError: no such plugin, it cannot be imported, or it omits something.
         ModelError: a method of the plugin returns no finite array of floats of the right shape.
-        InputError: an option is wrong, or the arm is none.
+        InputError: an option is wrong, or ``robot`` is neither a robot nor a path.
         RobotDescriptionError: the URDF cannot be read or does not describe an arm.
     """
     from robodyn_ros.plugins import create
@@ -72,8 +72,8 @@ def create_controller(name: str, dynamics: Dynamics, kp: ArrayLike, kd: ArrayLik
         name: one of ``available("controllers")``.
         dynamics: the arm's model.
         kp: gain on the position error, (n,) or one number for all; ``control.gains`` finds it from a natural frequency.
-        kd: gain on the velocity error.
-        ki: gain on the integral of the position error, which the caller then gives to ``compute``.
+        kd: gain on the velocity error, likewise; :attr:`Controller.feedback` gives the units.
+        ki: gain on the integral of the position error, likewise; the caller then gives the integral to ``compute``.
 
     Raises:
         PluginError: no such plugin, or it cannot be imported.

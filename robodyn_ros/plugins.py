@@ -34,7 +34,7 @@ GROUPS = {
 
 
 def available(kind: str) -> tuple[str, ...]:
-    """Names of the installed plugins of a kind, sorted.
+    """Names of the installed plugins of a kind (``dynamics``, ``controllers``, ``integrators`` or ``plants``), sorted.
 
     Raises:
         PluginError: the kind does not exist.

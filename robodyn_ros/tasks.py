@@ -137,7 +137,7 @@ def simulate(
         controller: name of the control law.
         start: where the arm begins; its home, the position nearest to zero, unless given.
         duration: of the simulation [s]; a second more than the motion takes unless given. The motion is as fast as 80 %
-            of the limits of speed and effort in force allow, and the rate of the commands
+            of the limits of speed and effort, and the rate of the commands, allow
             (:func:`robodyn_ros.control.motion.point_to_point.point_to_point`).
         parameters: of the nodes ``simulator`` and ``controller``, by their names (reference/nodes in the
             documentation): ``{"mismatch.payload_mass": 2.0}``, for example.
@@ -171,7 +171,7 @@ def simulate(
         motion = point_to_point(model, first, goal, velocity_limit=limits.velocity, effort_limit=driven, period=period)
         duration = motion.duration + SETTLING if duration is None else duration
         if duration < motion.duration:
-            problem = f"is less than the {motion.duration:.3g} s that the limits of the joints ask for"
+            problem = f"is less than the {motion.duration:.3g} s that the motion takes within the limits of the joints"
             raise InputError("duration", problem, duration)
         accepted = loop.follow(motion, 0.0)
         if accepted.overload:
@@ -281,7 +281,7 @@ def plan(
         robot: the arm, or the path of its URDF.
         to: where it ends: joint positions, or a ``JointGoal`` or ``ToolGoal`` of :mod:`robodyn_ros.planning.problem`.
         start: where it begins; the arm's home unless given.
-        cost: to be minimised: ``time``, ``effort``, ``smoothness``, or a sum as ``time+0.1*effort``; quick and
+        cost: to be minimised: ``time``, ``effort``, ``smoothness``, or a sum such as ``time+0.1*effort``; quick and
             smooth unless given, and ``time`` for time scaling. Efforts and accelerations count as ratios of the arm's
             limits of effort and speed, as for ``robodyn plan``.
         duration: of the motion [s]; free unless given.

@@ -187,7 +187,7 @@ def in_demo(monkeypatch, tmp_path, *records):
 
 
 def test_each_problem_of_a_broken_run_is_told_once(robot):
-    sent = ("controller: arm does not follow: hold, latched; arm does not follow", "simulator: late")
+    sent = ("controller: arm does not follow: hold, latched; arm does not follow", "simulator: running; late")
     record = replace(recorded(tour(), np.zeros(3)), faults=(*sent, "controller: arm does not follow; too fast: hold"))
     found = evaluate("pd", record, tour().trajectory, robot)
     assert found.broken == ("controller: arm does not follow, too fast", "simulator: late")

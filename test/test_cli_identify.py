@@ -73,7 +73,7 @@ def test_writes_the_arm_and_a_report(recorded, tmp_path, command):
     # Friction first; then what changes the efforts, the most first; all digits are in the file.
     assert said.index("viscous(elevator)") < said.index("Changes that affect the control") < said.index("m(carriage)")
     _, control = said.split("Changes that affect the control")
-    rows = re.findall(r"^ (\S.*?)  +[\d.]+ +([\d.]+) +[\d.]+ +([\d.]+)% $", control, re.MULTILINE)
+    rows = re.findall(r"^ (\S.*?)  +[\d.]+ +([\d.]+) +[\d.]+ +kg(?: m²?)? +([\d.]+)% $", control, re.MULTILINE)
     now, shares = {name: float(value) for name, value, _ in rows}, [float(share) for *_, share in rows]
     found = [now[name] for name in ("m(carriage) + m(arm) + m(hand)", "mx(hand)", "mz(hand)")]
     np.testing.assert_allclose(found, [TRUTH[::10].sum(), TRUTH[21], TRUTH[23]], rtol=0.01)
@@ -180,7 +180,7 @@ def test_finds_a_payload(recorded, command):
     assert found["mass"] == pytest.approx(1.3, rel=0.02) and found["mass_error"] < 0.02
     np.testing.assert_allclose(np.array(found["com"])[[0, 2]], [0.03, 0.11], atol=0.003)
     assert max(found["rms"][name] / found["rms_without"][name] for name in ROBOT.joint_names) < 0.3
-    assert "Centre of mass in hand" in command.out(*arguments)
+    assert re.search(r"Centre of mass in hand +(?:\([\d.]+, –, [\d.]+\) mm +){2}\n", command.out(*arguments))
 
 
 @pytest.mark.parametrize(

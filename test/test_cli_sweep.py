@@ -85,6 +85,8 @@ def test_a_sweep_its_report_and_one_of_its_cases(study, tmp_path, command):
     kept = parquet.read_table(out / "results.parquet").to_pylist()[5]
     assert row == {name: None if value != value else value for name, value in kept.items()}
     assert (tmp_path / "case.png").read_bytes().startswith(b"\x89PNG")
+    told = command.out("sweep", study, "--case", "5", code=None)
+    assert re.search(r"rms_error/elbow +\S+ rad\n", told) and re.search(r"rms_effort/elbow +\S+ N·m\n", told)
     assert "--resume" in command.error("sweep", study, "--workers", "0", "--out", out)
     told = command.out("sweep", study, "--workers", "0", "--out", out, "--resume", "--no-report", code=None)
     assert "Probability" in told and "arm.forearm.mass" in told

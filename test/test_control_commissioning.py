@@ -353,3 +353,17 @@ def test_an_arm_of_six_joints_hanging_down():
     np.testing.assert_allclose([joint.friction for joint in outcome.joints], friction[::-1], rtol=0.05)
     assert np.isnan(outcome.joints[0].inertia)
     np.testing.assert_allclose([joint.inertia_ratio for joint in outcome.joints[1:]], 1.0, atol=0.25)
+
+
+def test_joints_without_friction_do_not_drift_away_before_their_stroke(monkeypatch):
+    """The rehearsal of docs/how-to/ur5-panda.md: a hanging UR5e with rotors, whose joints only the procedure damps."""
+    monkeypatch.undo()  # at its real times
+    models = pytest.importorskip("airo_models")
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(models.get_urdf_path("ur5e")), armature=np.full(6, 0.1))
+    plant = Plant(dynamics, q0=[0, np.pi / 2, 0, -np.pi / 2, 0, 0])
+    procedure = Commissioning(dynamics)
+    while not procedure.finished:
+        assert plant.time < 300.0, procedure.stage
+        plant.apply(procedure.update(plant.time, plant.q, plant.qd))
+        plant.step(2)
+    assert procedure.outcome.good, markdown(report(procedure.outcome))

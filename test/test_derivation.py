@@ -262,6 +262,7 @@ def test_numbers_at_a_pose(arm: str) -> None:
     matrices = {
         "M": truth.pinocchio.mass_matrix(q),
         "C": plugin.coriolis_matrix(q, qd),
+        r"C \dot{q}": (truth.pinocchio.inverse(q, qd, 0 * q) - truth.pinocchio.inverse(q, 0 * q, 0 * q))[:, None],
         "G": truth.pinocchio.inverse(q, 0 * q, 0 * q)[:, None],
         "J_v": truth.bodies[-1][1],
     }

@@ -51,7 +51,7 @@ def test_a_joint_that_friction_holds_is_refused_by_name(planner):
     cart = slider()
     cart.configure(coulomb=[10.5])
     found = planner(Problem(cart, [0.2], JointGoal([0.3]), limits=whole(cart)))
-    assert not found.solved and "Coulomb friction is 10.5 N, allowed is 10: the joint cannot move" in found.reason
+    assert not found.solved and "Coulomb friction is 10.5 N, allowed is 10 N: the joint cannot move" in found.reason
 
 
 @pytest.mark.parametrize("planner", [plan, collocation.plan])

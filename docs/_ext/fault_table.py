@@ -12,7 +12,7 @@ from robodyn_ros.control.faults.table import FAULTS
 
 def fault_rows() -> Iterator[str]:
     """The lines of the table, Markdown."""
-    yield "| kind | detection | reactions | for [s] | words | test |"
+    yield "| kind | detection | reactions | for [s] | in `/diagnostics` | test |"
     yield "|---|---|---|---|---|---|"
     for kind, fault in FAULTS.items():
         reactions = ", ".join(sorted(fault.reactions, key=lambda name: name != fault.reaction))

@@ -38,12 +38,12 @@ from robodyn_ros.simulation.comparison import LAWS, ComparedMotion, ComparedRun,
 from robodyn_ros.simulation.plant.mismatch import Mismatch
 
 COLUMNS = {
-    "step": ("RMS\nerror", "Lasting\nerror", "Settles\nin", "Peak\neffort", "Of its\nlimit"),
-    "trajectory": ("RMS\nerror", "Peak\nerror", "Lasting\nerror", "Peak\neffort", "Of its\nlimit"),
+    "step": ("RMS\nerror", "Steady\nerror", "Settles\nin", "Peak\neffort", "Of its\nlimit"),
+    "trajectory": ("RMS\nerror", "Peak\nerror", "Steady\nerror", "Peak\neffort", "Of its\nlimit"),
 }
 """Motion → columns of its table."""
 
-ERRORS = {"RMS": "rms_error", "Peak": "peak_error", "Lasting": "lasting_error"}
+ERRORS = {"RMS": "rms_error", "Peak": "peak_error", "Steady": "steady_state_error"}
 """First word of a column → its figure."""
 
 GAINS = ("natural_frequency", "damping_ratio", "integral_rate")

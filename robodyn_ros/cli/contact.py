@@ -119,7 +119,7 @@ def _show(robot: Robot, proposed: ProposedThresholds, args: Namespace) -> None:
     columns = (np.append(found[kind], found[f"{kind}_wrench"]).tolist() for kind in ("seen", "touch", "collision"))
     rows = [(name, *(f"{v:.3g}" for v in values), unit) for (name, unit), *values in zip(names, *columns, strict=True)]
     out = console()
-    out.print(simple_table(("From outside", "Seen", "Touch", "Collision", ""), rows, left=(0, 4)))
+    out.print(simple_table(("External effort", "Seen", "Touch", "Collision", ""), rows, left=(0, 4)))
     text = f"{proposed.seconds:.3g} s of motion. The probability of a false alarm in {args.hours:g} h of such motions "
     out.print(f"{text}is {100.0 * args.chance:g} %.")
     if args.out is not None:

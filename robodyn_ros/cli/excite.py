@@ -106,7 +106,7 @@ def _report(robot: Robot, excitation: Excitation, args: Namespace) -> None:
         for joint, a, b, v in zip(robot.joints, least, greatest, speed, strict=True)
     ]
     out = console()
-    out.print(simple_table(("Joint", "From", "To", "Fastest"), cells))
+    out.print(simple_table(("Joint", "Least", "Greatest", "Greatest speed"), cells))
     text = f"{args.out}: {trajectory.duration:.1f} s, {excitation.approach:.1f} s of them to approach its beginning\n"
     text += f"{excitation.base.rank} base parameters, condition {excitation.condition:.1f}, errors "
     text += f"{excitation.gain:.1f} times smaller\nthan with the random motion at the start of the search"

@@ -291,7 +291,8 @@ def show_payload(found: PayloadEstimate, robot: Robot, used: Recordings) -> None
     """
     out, payload = console(), found.payload
     _show_recordings(out, used)
-    com, spread = (", ".join(f"{1e3 * value:.1f}" for value in values) for values in (payload.com, found.com_error))
+    known = [np.where(found.identified[1:4], values, np.nan) for values in (payload.com, found.com_error)]
+    com, spread = (", ".join("–" if np.isnan(x) else f"{round(1e3 * x, 1) + 0.0:.1f}" for x in each) for each in known)
     rows = [("Mass", f"{payload.mass:.4g} kg", f"{found.mass_error:.2g} kg")]
     rows.append((f"Centre of mass in {payload.link}", f"({com}) mm", f"({spread}) mm"))
     out.print(simple_table(("Payload", "Value", "±"), rows))
@@ -322,18 +323,17 @@ def print_payload(found: PayloadEstimate, robot: Robot, used: Recordings) -> Non
 def _show_recordings(out: Any, recordings: Recordings) -> None:
     for one in recordings:
         delay = round(1e3 * one.delay, 1)
-        when = f"{abs(delay)} ms {'after' if delay > 0.0 else 'before'}" if delay else "as"
-        later = f"act {when} they are recorded"
+        later = f"{abs(delay)} ms {'after' if delay > 0.0 else 'before'} their stamps" if delay else "without delay"
         periods = f", mean of {one.periods} periods" if one.periods else ""
         text = f"{one.name}: {one.used:.1f} s, {len(one.samples)} samples up to {one.cutoff:.1f} Hz{periods}; "
-        out.print(f"{text}{one.effort} efforts {later}.")
+        out.print(f"{text}{one.effort} efforts act {later}.")
         for note in (*one.notes, *(f"{name} stood still" for name in one.still)):
             out.print(f"  {note}", style="yellow")
 
 
 def _joints(result: Identification) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return heading and rows of the table with the quality of each joint's predicted effort."""
-    heads = ("URDF", "Now", "Left out", "Unseen: URDF", "Now")
+    heads = ("URDF", "Now", "Cross-validation", "Validation: URDF", "Now")
     columns = [(head, found) for head, found in zip(heads, result.predictions.values(), strict=True) if found]
     joints = enumerate(result.robot.joint_names)
     rows = [(name, *(report.unexplained(found, k) for _, found in columns)) for k, name in joints]

@@ -206,7 +206,7 @@ def command_parser(wanted: Collection[str] = VERBS) -> ArgumentParser:
         wanted: the verbs whose modules are imported and whose arguments are added; of the others it has the help's
             summary alone.
     """
-    text = "Lets a robot arm know its own dynamics."
+    text = "Dynamics and control of robot arms, derived from their URDF."
     parser = VerbParser("robodyn", description=text, epilog=EPILOG, formatter_class=RawDescriptionHelpFormatter)
     parser.add_argument("-V", "--version", action="version", version=f"robodyn {__version__}")
     subparsers = parser.add_subparsers(title="verbs", dest="verb", metavar="<verb>", required=True)

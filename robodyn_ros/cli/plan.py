@@ -69,8 +69,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     add_arm(parser)
     where = parser.add_argument_group("where")
-    add_option(where, "--to POSE", "end: 0.3,-1,0 or joint=-1,joint=0.2, or a pose's name")
-    text = "end of the tool instead: x,y,z [m], or x,y,z,roll,pitch,yaw [m, rad] in the root link's frame"
+    add_option(where, "--to POSE", "goal: 0.3,-1,0 or joint=-1,joint=0.2, or a pose's name")
+    text = "goal of the tool instead: x,y,z [m], or x,y,z,roll,pitch,yaw [m, rad] in the root link's frame"
     add_option(where, "--to-tool PLACE", text)
     add_option(where, "--tool LINK", "the tool (default: the last link before a gripper's fingers)")
     add_option(where, "--from POSE", "start, as --to (default: the nearest to 0 within the limits)", dest="start")
@@ -78,7 +78,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_option(where, "--obstacles FILE", "spheres and boxes to avoid (YAML)", Path)
     add_option(where, "--margin LENGTH", "least distance from obstacles [m] (default: 0.01)", 0.01)
     how = parser.add_argument_group("how")
-    text = "cost to minimise: time, effort, smoothness, or a sum as time+0.1*effort (default: quick and smooth, "
+    text = "cost to minimise: time, effort, smoothness, or a sum such as time+0.1*effort (default: quick and smooth, "
     text += f"{SMOOTH})"
     add_option(how, "--cost COST", text)
     add_option(how, "--duration SECONDS", "duration of the motion [s] (default: free)", float)

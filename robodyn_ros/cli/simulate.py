@@ -50,7 +50,7 @@ from robodyn_ros.control.loop_settings import loop_default_values
 from robodyn_ros.control.motion.trajectory import Trajectory, joint_order, read_trajectory
 from robodyn_ros.control.parameter_file import LoadedParameters
 from robodyn_ros.document.text import digits, quantity
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, LimitError
 from robodyn_ros.planning.plan import Plan
 from robodyn_ros.plugins import available
 from robodyn_ros.robot import Robot
@@ -82,7 +82,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = f"duration of the simulation [s] (default: {DURATION:g}, or as long as the tour)"
     add_option(parser, "--duration SECONDS", text, float)
     motion = parser.add_mutually_exclusive_group()
-    text = "pose to go to and rest at: 0.3,-1,0 or joint=-1,joint=0.2; repeatable (default: stay)"
+    text = "pose to go to and rest at: 0.3,-1,0, joint=-1,joint=0.2 or a pose's name; repeatable (default: stay)"
     add_option(motion, "--to POSE", text, repeatable=True)
     add_option(motion, "--tour", "the motion of `robodyn demo`, for the PRR arm", bool)
     add_option(motion, "--motion FILE", "follow a JointTrajectory, JSON or YAML, or a plan, from where it begins", Path)
@@ -147,7 +147,7 @@ def _simulate(args: Namespace, robot: Robot, given: dict[str, LoadedParameters])
     trajectory, duration = _motion(args, robot, hardware, motion)
     if loop is not None:
         unused = (unused - set(controller)) | (unused_by_loop - set(simulator)) | (unused & unused_by_loop)
-        _start(loop, hardware, trajectory)
+        _start(loop, hardware, trajectory, args.motion is None)
     else:
         unused |= set(controller) - set(simulator) - set(controller.places) - {"controller"}
     places = simulator.located_names() | controller.located_names()
@@ -182,12 +182,17 @@ def _read_motion(path: Path, robot: Robot) -> Trajectory:
     return replace(plan, **columns).to_trajectory()
 
 
-def _start(loop: ControlLoop, hardware: Hardware, trajectory: Trajectory | None) -> None:
-    """Start the loop where the arm is, and give it a trajectory."""
+def _start(loop: ControlLoop, hardware: Hardware, trajectory: Trajectory | None, timed: bool) -> None:
+    """Start the loop where the arm is, and give it a trajectory; ``timed``: it takes the time of ``--duration``."""
     loop.start(0.0, hardware.plant.q)
     if trajectory is None:
         return
-    goal = loop.follow(trajectory, 0.0)
+    try:
+        goal = loop.follow(trajectory, 0.0)
+    except LimitError as problem:
+        if not timed or not problem.name.endswith("speed"):
+            raise
+        raise InputError("--duration", f"is too short for this motion: {problem}", trajectory.duration) from problem
     if goal.overload:
         warn(goal.overload)
 

@@ -140,9 +140,12 @@ def show_case(study: Study, number: int, plot: Path | None, json: bool) -> ExitC
         if row["failed"]:
             out.print(stop_line(row["failed"], row["failed_at"]), style="bold red", soft_wrap=True)
         width = max(map(len, row))
+        units = {joint.name: (joint.position_unit, joint.effort_unit) for joint in runner.robot.joints}
         for name, value in row.items():
             shown = "–" if value == "" or value != value else f"{value:.6g}" if isinstance(value, float) else str(value)
-            out.print(f"{name:<{width}}  {shown}", soft_wrap=True)
+            figure, _, joint = name.partition("/")
+            unit = units[joint][figure.endswith("effort")] if figure.endswith(("error", "effort")) else ""
+            out.print(f"{name:<{width}}  {shown} {unit}".rstrip(), soft_wrap=True)
     return ExitCode.YES if row["met"] else ExitCode.NO
 
 

@@ -47,7 +47,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_option(parser, "--controller NAME", "law of the controller while the arm is guided by hand", "hand_guiding")
     add_gravity(parser)
     add_namespace(parser)
-    add_parameters(parser, "the thinning", "tolerance:=0.005")
+    add_parameters(parser, "the reduction to few points", "tolerance:=0.005")
     add_option(parser, "--json", "print the figures as JSON", bool)
 
 

@@ -5,9 +5,10 @@
 
 Searches for the gains that meet the specification of a study in its worst
 cases with the least effort. The section `tune` of the study has the bounds of
-the gains; if it lists several controllers, one of them is chosen too. Then the
-tuned gains are compared with those of the study, on cases that the search has
-not used, and written into a parameter file for the controller node.
+the gains, and may list other controllers than the study; the best of several is
+chosen. Then the tuned gains are compared with those of the study, on cases that
+the search has not used, and written into a parameter file for the controller
+node.
 
 The exit code is 1 if the tuned gains do not meet the specification in the worst
 of these cases.

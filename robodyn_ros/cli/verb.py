@@ -258,7 +258,7 @@ def add_parameters(parser: ArgumentParser, what: str, example: str) -> None:
         what: whose parameters they are, such as ``the nodes simulator and controller``.
         example: of a parameter, ``name:=value``.
     """
-    text = f"parameter file of {what}, as ROS 2 takes it; repeatable"
+    text = f"ROS 2 parameter file of {what}; repeatable"
     group = parser.add_argument_group("parameters")
     add_option(group, "--params FILE", text, Path, repeatable=True)
     text = f"a parameter, such as {example}; repeatable; it overrides the files"

@@ -108,6 +108,7 @@ def run(args: Namespace) -> ExitCode:
     figures: dict[str, Any] = {"robot": robot.name, "link": link, "of": of, "cell": args.cell, "cells": size}
     if size:
         what = f"{of} of {link}" if of != "payload" else f"payload that {link} can hold"
+        what += f"; line: {args.payload:g} kg" if args.payload else ""
         written = _write(found, robot, args, f"{robot.name}: {what}", LABELS[of])
         figures |= {"least": float(found.values.min()), "greatest": float(found.values.max()), **written}
     if args.payload is not None:

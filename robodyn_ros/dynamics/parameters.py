@@ -42,7 +42,7 @@ STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 
 @dataclass(frozen=True, eq=False)
 class Payload:
-    """A body held by a link; one that cannot be is refused when it is made.
+    """A body that a link holds; an impossible one is refused with an InputError.
 
     Attributes:
         link: name of the link that holds it.

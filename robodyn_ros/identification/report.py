@@ -66,9 +66,9 @@ def report(
         _section("Prediction of the efforts", page.TextBlock(page.Literal(PREDICTION)), _table(joints(result))),
     ]
     if result.validation is not None and result.validation_before is not None:
-        sections.append(_figure("A motion that was not used", result, result.validation_before, result.validation))
+        sections.append(_figure("Motion of the validation", result, result.validation_before, result.validation))
     sections += [
-        _figure("The motion that was used", result, result.before, result.fit),
+        _figure("Motion of the identification", result, result.before, result.fit),
         _section("Parameters", page.TextBlock(page.Literal(PARAMETERS)), _table(parameters(result))),
         _section("Parameters that could not be identified, with the reason", _table(missing(result))),
         _section("Base parameters that the motion excites", *_base(result)),
@@ -153,7 +153,7 @@ def recordings(used: Sequence[PreparedSamples], unused: Sequence[PreparedSamples
 
 def joints(result: Identification) -> Table:
     """The quality of each joint's predicted efforts."""
-    heads = ("URDF", "Identified", "Cross-validation", "Unseen motion, URDF", "Unseen motion, identified")
+    heads = ("URDF", "Identified", "Cross-validation", "Validation, URDF", "Validation, identified")
     shown = [(head, found) for head, found in zip(heads, result.predictions.values(), strict=True) if found]
     heading = ("Joint", *(name for name, _ in shown), "Noise", "Outliers")
     rows = []
@@ -219,13 +219,19 @@ def changes(result: Identification) -> Table:
     standard errors.
     """
     values = result.base_nominal, result.base_values, result.base_errors
-    changed = zip(result.base_effects, result.base.text(3), *values, strict=True)
+    changed = zip(result.base_effects, result.base.text(3), base_units(result), *values, strict=True)
     rows: list[tuple[str, ...]] = [
-        (_short(name), four(old), four(now), f"{error:.2g}", f"{effect:.1%}")
-        for effect, name, old, now, error in sorted(changed, key=lambda row: -row[0])
+        (_short(name), four(old), four(now), f"{error:.2g}", unit, f"{effect:.1%}")
+        for effect, name, unit, old, now, error in sorted(changed, key=lambda row: -row[0])
         if effect > CHANGED and abs(now - old) > 3.0 * error and name.partition("(")[0] not in OF_JOINTS
     ]
-    return ("Changes that affect the control", "URDF", "Now", "±", "Of the effort"), rows
+    return ("Changes that affect the control", "URDF", "Now", "±", "Unit", "Of the effort"), rows
+
+
+def base_units(result: Identification) -> list[str]:
+    """The unit of each base parameter: that of its first term."""
+    units = {one.name: one.unit for one in result.parameters}
+    return [units.get(result.base.names[own], "") for own in result.base.independent]
 
 
 def _short(name: str) -> str:
@@ -253,9 +259,10 @@ def everything(result: Identification) -> str:
 
 def base(result: Identification) -> Table:
     """The base parameters: the combinations that the motion of the arm shows."""
-    heading = ("Combination", "URDF", "Now", "Standard error")
-    values = zip(result.base.text(4), result.base_nominal, result.base_values, result.base_errors, strict=True)
-    return heading, [(name, *figures(*numbers)) for name, *numbers in values]
+    heading = ("Combination", "Unit", "URDF", "Now", "Standard error")
+    values = zip(result.base_nominal, result.base_values, result.base_errors, strict=True)
+    named = zip(result.base.text(4), base_units(result), values, strict=True)
+    return heading, [(name, unit, *figures(*numbers)) for name, unit, numbers in named]
 
 
 def missing(result: Identification) -> Table:

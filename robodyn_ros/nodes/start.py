@@ -53,11 +53,11 @@ class Executable(NamedTuple):
 
 EXECUTABLES = {
     "controller": Executable(
-        "joint states in, efforts out, by computed torque or another control law",
+        "joint states in, efforts out, by a control law",
         "--params-file config/prr.yaml -p robot_description:=arm.urdf",
     ),
     "simulator": Executable(
-        "efforts in, joint states out: stands in for the arm, its drives and its sensors",
+        "efforts in, joint states out, in place of the hardware",
         "-p robot_description:=arm.urdf -r commands:=controller/commands",
     ),
     "markers": Executable("markers of masses, efforts and the reference, for RViz", ""),
@@ -94,8 +94,8 @@ def help_parser(name: str, program: str) -> ArgumentParser:
         epilog=(
             "ROS 2 arguments:\n"
             "  -p NAME:=VALUE        a parameter\n"
-            "  --params-file FILE    a file of parameters\n"
-            "  -r NAME:=OTHER        another name for a topic\n"
+            "  --params-file FILE    a parameter file\n"
+            "  -r NAME:=OTHER        remap a topic or a service\n"
             "  -r __ns:=/LEFT        a namespace\n"
             "\n"
             "examples:\n"

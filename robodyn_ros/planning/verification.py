@@ -79,11 +79,11 @@ def _violations_of_stops(problem: Problem, stops: tuple[Array, ...]) -> Iterator
         for k in _worst_joint(beyond):
             allowed = f"[{limits.lower[k]:.6g}, {limits.upper[k]:.6g}]"
             yield _reason(title, f"position limit of {problem.joints[k]!r}", beyond[k], units[k],
-                          f"it is at {q[k]:.6g} {units[k]}, allowed is {allowed}")  # fmt: skip
+                          f"it is at {q[k]:.6g} {units[k]}, allowed is {allowed} {units[k]}")  # fmt: skip
         fast = np.nan_to_num(np.abs(qd) - limits.velocity, nan=-1.0)
         for k in _worst_joint(fast):
             yield _reason(title, f"velocity limit of {problem.joints[k]!r}", fast[k], rates[k],
-                          f"it is {qd[k]:.6g} {rates[k]}, allowed is {limits.velocity[k]:.6g}")  # fmt: skip
+                          f"it is {qd[k]:.6g} {rates[k]}, allowed is {limits.velocity[k]:.6g} {rates[k]}")  # fmt: skip
         if known and problem.clearance is not None:
             distance, pair, _ = problem.clearance.nearest(q)
             if distance < (0.0 if title == "start" else problem.margin):
@@ -104,13 +104,14 @@ def _violations_at_rest(
         held, moves = np.abs(problem.model.holding(q)), np.ptp(stops, axis=0) > GOAL_TOLERANCE
         # The smooth friction of plans would let a joint creep that Coulomb friction holds.
         stuck = np.where(moves & (title == "start"), friction - held - limits.effort, -1.0)
+        allowed = [f"allowed is {limit:.4g} {unit}" for limit, unit in zip(limits.effort, units, strict=True)]
         for k in _worst_joint(stuck):
             yield _reason(title, f"effort limit of {problem.joints[k]!r}", stuck[k], units[k],
-                          f"Coulomb friction is {friction[k]:.4g} {units[k]}, allowed is {limits.effort[k]:.4g}: "
+                          f"Coulomb friction is {friction[k]:.4g} {units[k]}, {allowed[k]}: "
                           "the joint cannot move")  # fmt: skip
         for k in _worst_joint(held / limits.effort - 1.0):
             yield _reason(title, f"effort limit of {problem.joints[k]!r}", held[k] - limits.effort[k], units[k],
-                          f"to hold the arm there takes {held[k]:.4g} {units[k]}, allowed is {limits.effort[k]:.4g}: "
+                          f"to hold the arm there takes {held[k]:.4g} {units[k]}, {allowed[k]}: "
                           "the arm or its payload is too heavy")  # fmt: skip
 
 

@@ -54,8 +54,8 @@ SPEED, ACCELERATION = 0.35, 1.0
 UNLIMITED = {True: (0.5, 0.5), False: (1.0, 1.0)}
 """Prismatic or not → range of a joint without position limits [m, rad] (±), and speed limit where it has none."""
 
-LASTING = 0.2
-"""Time at the end of a motion over which the steady-state (lasting) error is averaged [s]."""
+STEADY = 0.2
+"""Time at the end of a motion over which the steady-state error is averaged [s]."""
 
 SETTLED = 0.02
 """Band of the settling time, as a fraction of the step [-]."""
@@ -106,12 +106,12 @@ class ComparedRun(NamedTuple):
 
     def figures(self, motion: ComparedMotion) -> dict[str, Array]:
         """Return the figures of the tables, (n,) each; a joint that does not settle has a settling time of NaN."""
-        final = self.error[self.t >= self.t[-1] - LASTING]
+        final = self.error[self.t >= self.t[-1] - STEADY]
         outside = np.abs(self.error) > np.where(motion.size > 0.0, SETTLED * motion.size, np.inf)
         last = np.where(outside.any(axis=0), len(self.t) - np.argmax(outside[::-1], axis=0), 0)
         settles = np.where(last < len(self.t), self.t[np.minimum(last, len(self.t) - 1)], np.nan)
-        lasting = np.abs(final.mean(axis=0))
-        shown = magnitudes("error", self.error) | {"lasting_error": lasting, "settling_time": settles}
+        steady = np.abs(final.mean(axis=0))
+        shown = magnitudes("error", self.error) | {"steady_state_error": steady, "settling_time": settles}
         saturated = (np.abs(self.effort) >= self.effort_limit).mean(axis=0)
         return shown | magnitudes("effort", self.effort) | {"saturated": saturated}
 
@@ -197,19 +197,20 @@ class LawComparison:
         equal = [name for name, score in scores.items() if score <= max(EQUAL * least, NEGLIGIBLE)]
         best = min(equal, key=times.__getitem__)
         if len(equal) == 1:
-            said = f"{best} follows best, with an RMS error of {least:.2%} of the distance"
+            said = f"{best} follows best, with an RMS error of {digits(100.0 * least)}% of the distance"
         else:
             named = f"{', '.join(equal[:-1])} and {equal[-1]}"
-            said = f"{named} follow equally well, with RMS errors of up to {scores[equal[-1]]:.2%} of the distance"
+            most = digits(100.0 * scores[equal[-1]])
+            said = f"{named} follow equally well, with RMS errors of up to {most}% of the distance"
         ratios = {name: digits(score / least) for name, score in scores.items() if name not in equal}
         worse = [f"{name} makes {ratio} times as much" for name, ratio in ratios.items()]
         said += "; " + ", ".join(worse) if worse else ""
         said += f". {self._settling_verdict(best, 'it' if len(equal) == 1 else best)}"
-        lasting = runs[best].figures(motion)["lasting_error"]
-        worst = int(np.argmax(motion.relative(lasting)))
-        if lasting[worst] > 1e-3 * motion.size[worst]:
+        steady = runs[best].figures(motion)["steady_state_error"]
+        worst = int(np.argmax(motion.relative(steady)))
+        if steady[worst] > 1e-3 * motion.size[worst]:
             joint = self.robot.joints[worst]
-            left = quantity(float(lasting[worst]), joint.position_unit)
+            left = quantity(float(steady[worst]), joint.position_unit)
             said += f". The steady-state error of {best}, {left} at {joint.name}, comes from errors of the model: "
             said += "correct masses remove it, or integral action (integral rate above 0)"
         limited = [name for name, run in runs.items() if (np.abs(run.effort) >= run.effort_limit).any()]
@@ -230,7 +231,10 @@ class LawComparison:
         said = f"After a step {called} settles {band} in {times[best]:.2f} s"
         if times[soonest] < SOONER * times[best]:
             said += f", {soonest} in {times[soonest]:.2f} s"
-        return f"{said}; {' and '.join(never)} never {'does' if len(never) == 1 else 'do'}" if never else said
+        if not never:
+            return said
+        *others, last = never
+        return f"{said}; {', '.join(others)} and {last} never do" if others else f"{said}; {last} never does"
 
     def __repr__(self) -> str:
         return textwrap.fill(f"{self.robot.name}, {self.arm}: {self.verdict()}", 80)

@@ -138,7 +138,7 @@ def _timing_table(timing: Timing) -> Table:
         (name, *("none" if value is None else f"{1e3 * value:.3f}" for value in _spread(times).values()))
         for name, times in (("a state is late by", timing.late), ("an effort comes after", timing.latency))
     ]
-    return simple_table(("[ms]", "half", "99.9 %", "greatest"), rows, title=f"At {timing.rate:g} Hz")
+    return simple_table(("[ms]", "median", "99.9 %", "greatest"), rows, title=f"At {timing.rate:g} Hz")
 
 
 def _allowance_table(allowed: Sequence[Allowance]) -> Table:

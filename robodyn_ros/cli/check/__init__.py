@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""``robodyn check``: read a URDF as an experienced engineer would.
+"""``robodyn check``: likely mistakes in a URDF, and the efforts that hold the arm.
 
 Reads a URDF and finds its likely mistakes: impossible masses, centres of mass
 and inertias, placeholders, wrong units, missing limits. Shows the joints, the

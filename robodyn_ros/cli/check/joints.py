@@ -106,7 +106,8 @@ def _position(joint: UrdfJoint) -> Iterator[Remark]:
     if lower >= upper:
         yield "error", f"its position limits [{lower:g}, {upper:g}] leave it no range to move"
     elif not lower <= 0.0 <= upper:
-        yield "note", f"cannot be at 0; its limits are [{lower:g}, {upper:g}]"
+        unit = "m" if joint.type == "prismatic" else "rad"
+        yield "note", f"cannot be at 0; its limits are [{lower:g}, {upper:g}] {unit}"
     greatest = max(abs(lower), abs(upper))
     if joint.type == "revolute" and FULL_TURNS < greatest < np.inf:
         yield "warning", f"its position limits [{lower:g}, {upper:g}] rad are more than two turns: are they in degrees?"

@@ -6,7 +6,7 @@
 Starts a simulator and a controller as processes of their own, in an isolated
 ROS 2 graph, and moves the PRR arm, an elevator that carries a two-link arm,
 through its named poses under each control law, with the same stiffness and
-damping at home. Then shows the figures of each law, and draws them.
+damping in the home pose. Then shows the figures of each law, and draws them.
 
 The exit code is 0 if computed torque tracks 10 times better than pd on every
 revolute joint (RMS), and within 2 mm and 5 mrad RMS. The demonstration takes

@@ -173,11 +173,12 @@ def _broken(record: RunRecord, motion: RecordedMotion, duration: float) -> Itera
 
 
 def _each_once(faults: Iterable[str]) -> Iterator[str]:
-    """The problems of each node, each once: a diagnostic has all present problems."""
+    """The problems of each node, each once: a diagnostic has all present problems, after the state of the simulator."""
     found: dict[str, dict[str, None]] = {}
     for text in faults:
         node, _, problems = text.partition(": ")
-        found.setdefault(node, {}).update((one.partition(":")[0], None) for one in problems.split("; "))
+        each = (one.partition(":")[0] for one in problems.split("; ") if not one.startswith("running"))
+        found.setdefault(node, {}).update(dict.fromkeys(each))
     for node, once in found.items():
         yield f"{node}: {', '.join(once)}" if "".join(once) else node
 

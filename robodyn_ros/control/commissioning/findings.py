@@ -172,7 +172,7 @@ def report(outcome: CommissioningOutcome) -> Document:
             (f"{step.ratio:.0%}", f"{1e3 * step.drift:.3g} {units.get(step.joint, 'mrad/s or mm/s')}", step.joint)
             for step in outcome.gravity
         ]
-        steps = literal_table(("Share", "Greatest drift", "Joint"), rows)
+        steps = literal_table(("Compensated", "Greatest drift", "Joint"), rows)
         sections = (Section("gravity", "Gravity compensation", (steps, *closing)),)
     else:
         blocks += closing

@@ -327,8 +327,8 @@ class Stroke:
     def effort(self, t: float, q: Array, qd: Array, index: int, load: float) -> float:
         """The effort of a joint for a state at a time [s]; ``load`` is the model's gravity effort [N·m] or [N]."""
         dt, self._time = t - self._time, t
-        if t < self._begun + LEAD_IN:
-            return self._bias * (t - self._begun) / LEAD_IN
+        if t < self._begun + LEAD_IN:  # damped, so that a joint without friction does not drift
+            return self._bias * (t - self._begun) / LEAD_IN - self._sign * self._kd * float(qd[index])
         if t >= self._sine_begin and self._amplitude == 0.0:
             self._prepare(t)
         along, velocity, acceleration = self._reference(t)

@@ -79,7 +79,7 @@ FAULTS: Mapping[str, Fault] = {
     ),
     "speed": Fault(
         "too fast",
-        "a joint is faster than `overspeed` times its limit, and noise does not explain that it exceeds its limit; "
+        "a joint is faster than `overspeed` times its velocity limit, and exceeds the limit by more than noise; "
         "or the tool has more energy than `contact.energy`",
         "judge_speed",
         "a joint faster than its limit",

@@ -9,7 +9,7 @@ With integral action at the rate ρ [1/s] there is a third pole at -ρ, and the 
 
     (s² + 2ζω s + ω²)(s + ρ) = s³ + (2ζω + ρ) s² + (ω² + 2ζωρ) s + ω²ρ
 
-so the gains on ė, e and ∫e dt are 2ζω + ρ, ω² + 2ζωρ and ω²ρ. A lasting error decays as exp(-ρt), and the linear
+so the gains on ė, e and ∫e dt are 2ζω + ρ, ω² + 2ζωρ and ω²ρ. A steady-state error decays as exp(-ρt), and the linear
 system is stable for every ρ, because its roots are the stated ones.
 
 A law whose feedback is an acceleration uses these gains unscaled. A law whose feedback is an effort multiplies them by
@@ -54,8 +54,8 @@ class JointGains(CheckedSettings):
     natural_frequency: float = setting(30.0, "natural frequency ω of the position error", "rad/s", 0.0, 1000.0)
     damping_ratio: float = setting(1.0, "damping ratio ζ of the position error", "-", 0.0, 100.0)
     integral_rate: float = setting(0.0, "rate ρ of the integral action (0: none)", "1/s", 0.0, 100.0)
-    stiffness: float = setting(0.0, "stiffness (unless 0, in place of natural_frequency)", "N·m/rad or N/m", 0.0, 1e9)
-    damping: float = setting(0.0, "damping (unless 0, in place of damping_ratio)", "N·m·s/rad or N·s/m", 0.0, 1e9)
+    stiffness: float = setting(0.0, "stiffness (replaces natural_frequency unless 0)", "N·m/rad or N/m", 0.0, 1e9)
+    damping: float = setting(0.0, "damping (replaces damping_ratio unless 0)", "N·m·s/rad or N·s/m", 0.0, 1e9)
 
 
 class Gains(NamedTuple):

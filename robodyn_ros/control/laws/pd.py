@@ -16,7 +16,7 @@ from robodyn_ros.robot.pose import Array
 
 
 class PD(Controller):
-    """Stiffness and damping about the reference. Without integral action a constant load causes a lasting error."""
+    """Stiffness and damping about the reference. Without integral action, a load causes a steady-state error."""
 
     feedback = "effort"
 

@@ -132,7 +132,7 @@ def _vector(values: Iterable[float]) -> str:
 
 
 def pose_section(dynamics: CompiledDynamics, q: ArrayLike | None, qd: ArrayLike | None) -> Section:
-    """Return a section with M, C, G, energies, centres of mass, and the Jacobian of the last of them.
+    """Return a section with M, C, C q̇, G, energies, centres of mass, and the Jacobian of the last of them.
 
     Args:
         dynamics: the arm.
@@ -146,7 +146,7 @@ def pose_section(dynamics: CompiledDynamics, q: ArrayLike | None, qd: ArrayLike 
     given = robot.home if q is None else q, np.ones(robot.n) if qd is None else qd
     q, qd = as_states(("q", "qd"), given, (robot.n, robot.n))
     refuse_non_finite(("q", "qd"), given)
-    energy = dynamics.energy(q, qd)
+    energy, coriolis = dynamics.energy(q, qd), dynamics.coriolis_matrix(q, qd)
     kinematics = Kinematics(robot, compiled=dynamics.compiled)
     coms = [to_inertial(ten).com for ten in dynamics.theta()[: 10 * len(robot.bodies)].reshape(-1, 10)]
     centres = [kinematics.pose(body.name, q, com)[:3, 3] for body, com in zip(robot.bodies, coms, strict=True)]
@@ -156,7 +156,8 @@ def pose_section(dynamics: CompiledDynamics, q: ArrayLike | None, qd: ArrayLike 
         TextBlock(f"At $q = ({_listed(q)})$ and $\\dot{{q}} = ({_listed(qd)})$, in SI units; to {DIGITS} digits."),
         formulas(
             _matrix("M", dynamics.mass_matrix(q)),
-            _matrix("C", dynamics.coriolis_matrix(q, qd)),
+            _matrix("C", coriolis),
+            _matrix(r"C \dot{q}", (coriolis @ qd)[:, None]),
             _matrix("G", dynamics.gravity(q)[:, None]),
             equation("K", number(float(energy.kinetic), DIGITS)),
             equation("P", number(float(energy.potential), DIGITS)),

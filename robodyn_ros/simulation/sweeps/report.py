@@ -89,7 +89,7 @@ def _plot_margins(axes: Any, summaries: list[Summary], colours: dict[str, str]) 
     label = "least margin to a bound [% of it]; broken below 0"
     axes.set(xlabel=label, ylabel="cases with less [%]", ylim=(0.0, 100.0))
     axes.grid(visible=True)
-    axes.legend(loc="upper left", frameon=False)
+    axes.legend(loc="upper left", edgecolor="none", framealpha=1.0)
 
 
 def _known(inputs: list[str], summary: Summary) -> dict[str, Sensitivity]:
