@@ -445,7 +445,7 @@ def test_a_compiled_law_that_gives_no_numbers_is_answered_as_well(law):
 
 
 @pytest.mark.parametrize(
-    "gravity", [lambda q: 1 / 0, lambda q: [np.nan] * 3, lambda q: None], ids=["raises", "nan", "no"]
+    "gravity", [lambda q: 1 / 0, lambda q: np.full(3, np.nan), lambda q: None], ids=["raises", "nan", "no"]
 )
 def test_a_model_that_fails_leaves_the_gravity_it_gave_last(gravity, monkeypatch):
     class Failing(type(DYNAMICS)):  # what is compiled does not ask a method
@@ -454,7 +454,7 @@ def test_a_model_that_fails_leaves_the_gravity_it_gave_last(gravity, monkeypatch
         def gravity(self, q):
             return gravity(q) if self.fails else super().gravity(q)
 
-    arm = Arm(GravityCompensation(Failing(DYNAMICS.robot), 100.0, 20.0))
+    arm = Arm(PD(Failing(DYNAMICS.robot), 100.0, 20.0))  # a law without a gravity term
     monkeypatch.setattr(Failing, "fails", True)
     command = arm.state(Q + 0.01)
     assert command.fault == "law"
