@@ -101,6 +101,8 @@ def test_friction_and_coriolis_of_the_law_are_left_out():
     )
     left = np.array([0.0, efforts.friction[1], efforts.coriolis[2]])
     np.testing.assert_allclose(commands[2].effort, whole - left, atol=1e-12)
+    for loop, added in zip(loops, (0.0, efforts.gravity + efforts.coriolis + efforts.friction, left), strict=True):
+        np.testing.assert_allclose(loop.memory().memory.added, added, atol=1e-12)  # the effort limit counts it
 
 
 def test_a_law_without_a_model_has_nothing_to_leave_out():
