@@ -5,6 +5,7 @@
 
 import ctypes
 import dataclasses
+from contextlib import nullcontext
 from dataclasses import replace
 
 import arms
@@ -730,6 +731,26 @@ def test_a_motion_that_gravity_overloads_is_told_beforehand():
     loop.start(0.0, [0.0])
     # 7 N·m, 2 N·m·s times 0.1 rad/s, and the weight at 95 % of the way: 5.79 N·m at 0.285 rad.
     assert "take up to 12.99 N·m of joint 'lift'" in loop.follow(Trajectory([0.0, 3.0], [[0.0], [0.3]])).overload
+
+
+def test_a_law_takes_what_it_remembers_to_others_that_run_the_periods_and_back():
+    laws, efforts = [rd.create_controller("disturbance_observer", DYNAMICS, 100.0, 20.0) for _ in range(2)], ([], [])
+    for others, law in enumerate(laws):
+        loop = ControlLoop(law, np.full(3, 1e3), SafetySettings(**UNMOVED))
+        for first in (0, 20, 40):
+            law.disturbance = 0.5 * law.disturbance  # as whoever knows better may say
+            by_others = others and first == 20
+            with loop.run_by_others(judged=True) if by_others else nullcontext():
+                for k in range(first, first + 20):
+                    q, qd, t = Q + 1e-3 * k, QD * (k % 3), PERIOD * k
+                    if by_others:
+                        loop.core.period.q[:], loop.core.period.qd[:], loop.core.times[:2] = q, qd, t
+                        assert loop.core.run() == 0
+                    else:
+                        loop.update(t, t, q, qd)
+                    efforts[others].append(loop.core_settings.rows[0].copy())
+    np.testing.assert_array_equal(*efforts)
+    np.testing.assert_array_equal(*(law.disturbance for law in laws))
 
 
 @pytest.mark.parametrize("name", ["adaptive", "disturbance_observer", "hand_guiding"])

@@ -83,7 +83,7 @@ def test_what_is_carried_is_just_stable_in_a_simulation_with_coupled_joints_and_
         assert (growth(period, delay * period, stiffness, damping) < 1.0) == stable
     learning = gains._replace(integral=frequency * gains.position)
     part = stable_ratio(period, delay * period, learning, 1.0)
-    for share in (0.99, 1.01) if delay < 8.0 else ():  # beyond that, the system has other periods
+    for share in (0.99, 1.01) if delay < 8.0 else (0.97, 1.03):  # beyond that, the system has longer periods
         orders = zip(learning, (2, 1, 3), strict=True)
         lowered = AccelerationGains(*((share * part) ** order * gain for gain, order in orders))
         assert (spectral_radius(period, delay * period, lowered) < 1.0) == (share < 1.0)
