@@ -865,6 +865,18 @@ def test_another_law_is_blended_in():
     np.testing.assert_allclose(last.effort, last.efforts.total, rtol=1e-12)
 
 
+def test_gains_that_change_twice_between_two_states_are_those_of_the_second_change():
+    efforts = []
+    for gains in ([(150.0, 30.0)], [(400.0, 11.0), (150.0, 30.0)]):
+        arm = Arm(ComputedTorque(DYNAMICS, 100.0, 20.0))
+        arm.loop.track(Reference(Q + 0.02, ZERO, ZERO, ZERO), arm.t + 10.0)
+        arm.state()
+        for kp, kd in gains:
+            arm.loop.apply(arm.loop.settings._replace(controller=ComputedTorque(DYNAMICS, kp, kd)))
+        efforts.append([arm.state().effort for _ in range(8)])
+    np.testing.assert_allclose(*efforts, rtol=1e-12)
+
+
 # References
 
 
