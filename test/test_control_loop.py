@@ -5,12 +5,12 @@
 
 import ctypes
 import dataclasses
-from contextlib import nullcontext
 from dataclasses import replace
 
 import arms
 import numpy as np
 import pytest
+from heap import heap_size
 
 import robodyn_ros as rd
 from robodyn_ros.control import ControlLoop, GravityCompensation, Reference, SafetySettings, Trajectory, rest_to_rest
@@ -614,6 +614,18 @@ def test_a_trajectory_takes_over_from_a_stream():
     arm.loop.follow(rest_to_rest([fast], [0.1]), arm.t + 2.0)
 
 
+def test_loops_that_end_leave_no_memory_behind():
+    sizes = []
+    for _ in range(60):
+        arm = Arm()
+        arm.state()
+        arm.loop.follow(rest_to_rest([Q + 0.1], [0.5]))
+        arm.loop.hold(arm.t)
+        del arm
+        sizes.append(heap_size())
+    assert (sizes[-1] - sizes[19]) / 40 < 500  # the memory of the loop alone has 6 kB
+
+
 def test_each_trajectory_is_freed_when_it_is_used_no_more(monkeypatch):
     arm, freed = Arm(), []
     destroy = arm.loop.core.library.core_trajectory_destroy
@@ -734,23 +746,29 @@ def test_a_motion_that_gravity_overloads_is_told_beforehand():
 
 
 def test_a_law_takes_what_it_remembers_to_others_that_run_the_periods_and_back():
-    laws, efforts = [rd.create_controller("disturbance_observer", DYNAMICS, 100.0, 20.0) for _ in range(2)], ([], [])
-    for others, law in enumerate(laws):
+    found = [], []
+    for others in (0, 1):
+        law = rd.create_controller("disturbance_observer", DYNAMICS, 100.0, 20.0)
         loop = ControlLoop(law, np.full(3, 1e3), SafetySettings(**UNMOVED))
         for first in (0, 20, 40):
             law.disturbance = 0.5 * law.disturbance  # as whoever knows better may say
             by_others = others and first == 20
-            with loop.run_by_others(judged=True) if by_others else nullcontext():
-                for k in range(first, first + 20):
-                    q, qd, t = Q + 1e-3 * k, QD * (k % 3), PERIOD * k
-                    if by_others:
-                        loop.core.period.q[:], loop.core.period.qd[:], loop.core.times[:2] = q, qd, t
-                        assert loop.core.run() == 0
-                    else:
-                        loop.update(t, t, q, qd)
-                    efforts[others].append(loop.core_settings.rows[0].copy())
-    np.testing.assert_array_equal(*efforts)
-    np.testing.assert_array_equal(*(law.disturbance for law in laws))
+            if by_others:
+                loop.release(loop.core.request, judged=True)
+            for k in range(first, first + 20):
+                q, qd, t = Q + 1e-3 * k, QD * (k % 3), PERIOD * k
+                if by_others:
+                    loop.core.period.q[:], loop.core.period.qd[:], loop.core.times[:2] = q, qd, t
+                    assert loop.core.run() == 0
+                else:
+                    loop.update(t, t, q, qd)
+                found[others].append(loop.core_settings.rows[0].copy())
+                if k == first + 10:
+                    loop.memory()
+                    found[others].append(law.disturbance.copy())
+            if by_others:
+                loop.acquire()
+    np.testing.assert_array_equal(*found)
 
 
 @pytest.mark.parametrize("name", ["adaptive", "disturbance_observer", "hand_guiding"])

@@ -99,7 +99,7 @@ class RunningCore(Uncopied):
         if self.requester is None:
             return self.core.state
         settings = self.core_settings
-        law = settings.law_memory.copy()
+        law = np.full_like(settings.law_memory, np.nan)
         self._ask("SNAPSHOT", object=self._copy.address, result=law)
         settings.step.restore_law(law)
         return self._copy.fields
