@@ -26,7 +26,9 @@ from std_srvs.srv import SetBool, Trigger
 import robodyn_ros as rd
 from robodyn_ros.control import compiled_step
 from robodyn_ros.control.compiled_step import CompiledStep
+from robodyn_ros.control.faults.table import FAULTS
 from robodyn_ros.nodes.common.diagnostics import UNFORESEEN
+from robodyn_ros.nodes.controller import closed_loop
 from robodyn_ros.nodes.controller.realtime import runner
 from robodyn_ros.nodes.controller.realtime.runner import LoopRunner
 
@@ -272,6 +274,44 @@ def test_a_state_of_a_new_layout_is_not_answered_after_a_newer_one(there, monkey
     assert len(layouts) == 1
     assert there.node._configured.loop.latest is not None  # this reads all periods so far
     assert there.node.faults.counts["state out of order"] == late
+    there.change("deactivate", "cleanup")
+
+
+def test_a_second_publisher_is_known_before_the_first_command(there, monkeypatch):
+    monkeypatch.setattr(closed_loop, "PUBLISHER_PERIOD", 1e4)  # of the later scans
+    other = there.drives.create_publisher(JointState, "controller/joint_commands", 1)
+    there.change("configure")
+    there.until(lambda: there.node.count_publishers("controller/joint_commands") == 2)
+    there.commands.clear()
+    there.change("activate")
+    there.until(lambda: there.node._configured.loop.state != "waiting" or there.commands or there.send())
+    assert there.node._configured.loop.problem.startswith(FAULTS["publisher"].words) and not there.commands
+    there.change("deactivate", "cleanup")
+    there.drives.destroy_publisher(other)
+
+
+def test_python_looks_after_a_thread_less_often_than_after_a_loop_that_it_calls(there):
+    there.change("configure", "activate")
+    there.be_answered()
+    timer = there.node._configured.loop._timer
+    there.until(lambda: timer.timer_period_ns == 1e9 * closed_loop.REST_PERIOD)
+    there.change("deactivate")
+    there.until(lambda: timer.timer_period_ns == 1e9 * closed_loop.WATCH_PERIOD)
+    there.change("cleanup")
+
+
+def test_the_priority_goes_to_the_thread_that_runs_the_loop(there, monkeypatch):
+    """First to the loop's own; states in parts are Python's."""
+    given = []
+    monkeypatch.setattr(there.node._scheduling, "begin", lambda *, python: given.append(python))
+    there.change("configure", "activate")
+    assert given[0] is False
+
+    def in_python():
+        there._states.publish(JointState(name=["elevator"], position=[0.5]))
+        return given[-1]
+
+    there.until(in_python)
     there.change("deactivate", "cleanup")
 
 
