@@ -40,7 +40,8 @@ SETTINGS = (
 def uncertainty_of(dynamics: Dynamics, limits: Limits, safety: SafetySettings) -> dict[str, Any]:
     """The members of the struct ``Uncertainty``, by their names."""
     robot, known, ratio = dynamics.robot, dynamics.parameters, safety.unknown_friction
-    friction = ratio * limits.effort if ratio > 0.0 else 0.0  # also without an effort limit
+    with np.errstate(invalid="ignore"):  # of a ratio of 0 and no limit
+        friction = np.where(ratio > 0.0, ratio * limits.effort, 0.0)
     return {
         **{name: getattr(safety, name) for name in SETTINGS},
         "velocity_delay": safety.velocity_delay + safety.velocity_filter * safety.estimates_velocity,
