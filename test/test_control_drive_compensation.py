@@ -4,6 +4,7 @@
 """Drives that add gravity, Coriolis efforts or friction by themselves: what is sent, and what the arm gets of it."""
 
 from argparse import ArgumentParser
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from robodyn_ros.control.faults.table import FaultReactions
 from robodyn_ros.control.loop_settings import MODEL, loop_default_values, make_loop_settings
 from robodyn_ros.control.motion.point_to_point import rest_to_rest
 from robodyn_ros.control.parameter_file import FileParameters, read_parameters
-from robodyn_ros.errors import ConfigurationError, InputError
+from robodyn_ros.errors import ConfigurationError, HoldingError, InputError
 from robodyn_ros.simulation.hardware import default_values, make_hardware_settings
 from robodyn_ros.simulation.trial_run import run_trial
 
@@ -101,6 +102,8 @@ def test_friction_and_coriolis_of_the_law_are_left_out():
     )
     left = np.array([0.0, efforts.friction[1], efforts.coriolis[2]])
     np.testing.assert_allclose(commands[2].effort, whole - left, atol=1e-12)
+    for loop, added in zip(loops, (0.0, efforts.gravity + efforts.coriolis + efforts.friction, left), strict=True):
+        np.testing.assert_allclose(loop.memory().memory.added, added, atol=1e-12)  # the effort limit counts it
 
 
 def test_a_law_without_a_model_has_nothing_to_leave_out():
@@ -166,6 +169,17 @@ def test_what_is_sent_and_what_the_drive_gives_altogether_are_limited(sign):
     assert (np.abs(sent) <= limit * (1 + 1e-12)).all()
     assert (np.abs(altogether) <= limit * (1 + 1e-12)).all()
     assert (np.isclose(np.abs(sent), limit) | np.isclose(np.abs(altogether), limit)).all()
+
+
+def test_the_rate_limit_need_not_raise_a_weight_that_the_drives_carry():
+    """In 0.2 s an effort has to rise to what holds a joint, and accelerates it by 1 rad/s² or m/s²."""
+    rate = 1.01 * np.diagonal(DYNAMICS.mass_matrix(Q)) / 0.2
+    for drives in (WEIGHT, None):
+        loop = ControlLoop(GravityCompensation(DYNAMICS, 100.0, 20.0), np.full(3, 1e4), drives=drives)
+        loop.update(1.0, 1.0, Q, ZERO)
+        lower = loop.settings._replace(limits=replace(loop.settings.limits, rate=rate))
+        with nullcontext() if drives else pytest.raises(HoldingError, match="rate"):
+            loop.apply(lower)
 
 
 def test_soft_limits_count_with_the_weight_that_the_drive_carries():

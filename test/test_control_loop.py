@@ -10,6 +10,7 @@ from dataclasses import replace
 import arms
 import numpy as np
 import pytest
+from heap import heap_size
 
 import robodyn_ros as rd
 from robodyn_ros.control import ControlLoop, GravityCompensation, Reference, SafetySettings, Trajectory, rest_to_rest
@@ -626,6 +627,18 @@ def test_a_trajectory_takes_over_from_a_stream():
     arm.loop.follow(rest_to_rest([fast], [0.1]), arm.t + 2.0)
 
 
+def test_loops_that_end_leave_no_memory_behind():
+    sizes = []
+    for _ in range(60):
+        arm = Arm()
+        arm.state()
+        arm.loop.follow(rest_to_rest([Q + 0.1], [0.5]))
+        arm.loop.hold(arm.t)
+        del arm
+        sizes.append(heap_size())
+    assert (sizes[-1] - sizes[19]) / 40 < 500  # the memory of the loop alone has 6 kB
+
+
 def test_each_trajectory_is_freed_when_it_is_used_no_more(monkeypatch):
     arm, freed = Arm(), []
     destroy = arm.loop.core.library.core_trajectory_destroy
@@ -743,6 +756,32 @@ def test_a_motion_that_gravity_overloads_is_told_beforehand():
     loop.start(0.0, [0.0])
     # 7 N·m, 2 N·m·s times 0.1 rad/s, and the weight at 95 % of the way: 5.79 N·m at 0.285 rad.
     assert "take up to 12.99 N·m of joint 'lift'" in loop.follow(Trajectory([0.0, 3.0], [[0.0], [0.3]])).overload
+
+
+def test_a_law_takes_what_it_remembers_to_others_that_run_the_periods_and_back():
+    found = [], []
+    for others in (0, 1):
+        law = rd.create_controller("disturbance_observer", DYNAMICS, 100.0, 20.0)
+        loop = ControlLoop(law, np.full(3, 1e3), SafetySettings(**UNMOVED))
+        for first in (0, 20, 40):
+            law.disturbance = 0.5 * law.disturbance  # as whoever knows better may say
+            by_others = others and first == 20
+            if by_others:
+                loop.release(loop.core.request, judged=True)
+            for k in range(first, first + 20):
+                q, qd, t = Q + 1e-3 * k, QD * (k % 3), PERIOD * k
+                if by_others:
+                    loop.core.period.q[:], loop.core.period.qd[:], loop.core.times[:2] = q, qd, t
+                    assert loop.core.run() == 0
+                else:
+                    loop.update(t, t, q, qd)
+                found[others].append(loop.core_settings.rows[0].copy())
+                if k == first + 10:
+                    loop.memory()
+                    found[others].append(law.disturbance.copy())
+            if by_others:
+                loop.acquire()
+    np.testing.assert_array_equal(*found)
 
 
 @pytest.mark.parametrize("name", ["adaptive", "disturbance_observer", "hand_guiding"])

@@ -416,7 +416,7 @@ def test_a_compiled_law_that_gives_no_numbers_is_answered_as_well(law):
 
 
 @pytest.mark.parametrize(
-    "gravity", [lambda q: 1 / 0, lambda q: [np.nan] * 3, lambda q: None], ids=["raises", "nan", "no"]
+    "gravity", [lambda q: 1 / 0, lambda q: np.full(3, np.nan), lambda q: None], ids=["raises", "nan", "no"]
 )
 def test_a_model_that_fails_leaves_the_gravity_it_gave_last(gravity, monkeypatch):
     class Failing(type(DYNAMICS)):  # what is compiled does not ask a method
@@ -425,7 +425,7 @@ def test_a_model_that_fails_leaves_the_gravity_it_gave_last(gravity, monkeypatch
         def gravity(self, q):
             return gravity(q) if self.fails else super().gravity(q)
 
-    arm = Arm(GravityCompensation(Failing(DYNAMICS.robot), 100.0, 20.0))
+    arm = Arm(PD(Failing(DYNAMICS.robot), 100.0, 20.0))  # a law without a gravity term
     monkeypatch.setattr(Failing, "fails", True)
     command = arm.state(Q + 0.01)
     assert command.fault == "law"
@@ -833,6 +833,18 @@ def test_another_law_is_blended_in():
     np.testing.assert_allclose(steps, difference / 20.0, rtol=1e-6)
     last = arm.state()
     np.testing.assert_allclose(last.effort, last.efforts.total, rtol=1e-12)
+
+
+def test_gains_that_change_twice_between_two_states_are_those_of_the_second_change():
+    efforts = []
+    for gains in ([(150.0, 30.0)], [(400.0, 11.0), (150.0, 30.0)]):
+        arm = Arm(ComputedTorque(DYNAMICS, 100.0, 20.0))
+        arm.loop.track(Reference(Q + 0.02, ZERO, ZERO, ZERO), arm.t + 10.0)
+        arm.state()
+        for kp, kd in gains:
+            arm.loop.apply(arm.loop.settings._replace(controller=ComputedTorque(DYNAMICS, kp, kd)))
+        efforts.append([arm.state().effort for _ in range(8)])
+    np.testing.assert_allclose(*efforts, rtol=1e-12)
 
 
 # References

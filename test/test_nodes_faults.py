@@ -182,11 +182,19 @@ def test_a_joint_that_is_too_fast(rig, report):
     report(took)
 
 
-@pytest.mark.parametrize("reaction", ["hold", "damp"])
-@pytest.mark.parametrize("topic", ["controller/commands", "controller/reference", "joint_states"])
-def test_a_second_publisher(rig, report, topic, reaction):
+@pytest.mark.parametrize(
+    ("topic", "kind", "reaction"),
+    [
+        ("controller/commands", Float64MultiArray, "damp"),
+        ("controller/joint_commands", JointState, "hold"),
+        ("controller/mit_commands", Float64MultiArray, "hold"),
+        ("controller/reference", JointState, "damp"),
+        ("joint_states", JointState, "hold"),
+        ("joint_states", JointState, "damp"),
+    ],
+)
+def test_a_second_publisher(rig, report, topic, kind, reaction):
     assert rig.graph.set("controller", faults__publisher__reaction=reaction)[0].successful
-    kind = Float64MultiArray if topic == "controller/commands" else JointState
     with rig.fault("second publisher") as begin:
         intruders = [rig.graph.node.create_publisher(kind, topic, 1)]
         if topic == "controller/reference":

@@ -206,10 +206,10 @@ class Clock:
         self.timeout, self.known = timeout, {}
         self.merger = StateMerger(["a", "b", "c"], ["finger"], self.known)
 
-    def hear(self, time, velocity=True, **positions):
+    def hear(self, time, velocity=True, stamped=True, **positions):
         message = JointState(name=list(positions), position=list(positions.values()))
         message.velocity = [10.0 * position for position in positions.values()] if velocity else []
-        message.header.stamp.sec, message.header.stamp.nanosec = divmod(time * 1_000_000, 10**9)
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(time * 1_000_000 * stamped, 10**9)
         return self.merger.read(serialize_message(message), time * 1_000_000, self.timeout)
 
 
@@ -228,13 +228,16 @@ def test_messages_are_merged_by_name():
     assert clock.hear(1010, b=2.5) is None
     assert clock.hear(1011, a=1.6, c=3.5, velocity=False).velocity is None
     assert clock.merger.partial
+    assert clock.hear(1012, a=1.6, c=3.5, stamped=False) is None
+    assert clock.hear(1013, b=2.0, stamped=False).stamp == (1, 13_000_000)  # that of its arrival
 
 
 def test_a_message_about_other_joints_mixes_states_but_leaves_them_whole():
     clock = Clock()
-    assert clock.hear(1000, a=1.0, b=2.0, c=3.0) is not None
+    for time in (1000, 1002):
+        assert clock.hear(time, a=1.0, b=2.0, c=time / 500.0).position.tolist() == [1.0, 2.0, time / 500.0]
     assert not clock.merger.mixed
-    assert clock.hear(1001, finger=0.1) is None
+    assert clock.hear(1003, finger=0.1) is None
     assert clock.merger.mixed
     assert not clock.merger.partial
 
@@ -248,11 +251,17 @@ def test_each_joint_has_an_age_of_its_own():
     with pytest.raises(InputError, match=r"joint 'c' has not come for 0.109 s.*leave it out of the parameter joints"):
         clock.hear(1110, a=1.0, b=1.0)
     assert clock.hear(1111, c=2.0).position.tolist() == [1.0, 1.0, 2.0]
+    clock = Clock(timeout=0.1)
+    for time in range(10, 111, 10):  # as in a simulation that begins
+        assert clock.hear(time, a=1.0, b=1.0) is None
+    with pytest.raises(InputError, match=r"joint 'c' has not come for 0\.11 s"):  # since the first message
+        clock.hear(120, a=1.0, b=1.0)
 
 
 def test_a_message_that_is_older_than_the_one_before_is_refused_and_time_may_begin_again():
     clock = Clock()
-    clock.hear(1000, a=1.0, b=1.0)
+    for _ in range(2):  # one that comes twice is not older
+        assert clock.hear(1000, a=1.0, b=1.0) is None
     with pytest.raises(OrderError):
         clock.hear(990, a=2.0, b=2.0)
     assert clock.hear(1001, c=1.0).position.tolist() == [1.0, 1.0, 1.0]
@@ -263,8 +272,12 @@ def test_a_message_that_is_older_than_the_one_before_is_refused_and_time_may_beg
 def test_a_joint_that_is_missing_among_whole_states_is_an_error():
     clock = Clock()
     assert clock.hear(1000, a=1.0, b=2.0, c=3.0).position.tolist() == [1.0, 2.0, 3.0]
-    with pytest.raises(InputError, match="joint 'c' is missing among a, b; a joint that the parameter joints omits"):
-        clock.hear(1001, a=1.0, b=2.0)
+    said = "joint 'c' is missing among a, b; a joint that the parameter joints omits"
+    for time in (1001, 1100):
+        with pytest.raises(InputError, match=said):
+            clock.hear(time, a=1.0, b=2.0)
+    assert clock.hear(1101, a=1.5, b=2.5) is None  # whole states have ceased
+    assert clock.hear(1102, c=3.5).position.tolist() == [1.5, 2.5, 3.5]
 
 
 def test_an_observer_shows_the_joints_that_a_message_names():

@@ -16,14 +16,19 @@ from pathlib import Path
 import life_cycles
 import numpy as np
 import pytest
+from heap import heap_size
 from rclpy.parameter import Parameter
+from rclpy.serialization import serialize_message
+from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
 import robodyn_ros as rd
 from robodyn_ros.control import compiled_step
 from robodyn_ros.control.compiled_step import CompiledStep
+from robodyn_ros.control.faults.table import FAULTS
 from robodyn_ros.nodes.common.diagnostics import UNFORESEEN
+from robodyn_ros.nodes.controller import closed_loop
 from robodyn_ros.nodes.controller.realtime import runner
 from robodyn_ros.nodes.controller.realtime.runner import LoopRunner
 
@@ -270,6 +275,70 @@ def test_a_state_of_a_new_layout_is_not_answered_after_a_newer_one(there, monkey
     assert there.node._configured.loop.latest is not None  # this reads all periods so far
     assert there.node.faults.counts["state out of order"] == late
     there.change("deactivate", "cleanup")
+
+
+def test_a_second_publisher_is_known_before_the_first_command(there, monkeypatch):
+    monkeypatch.setattr(closed_loop, "PUBLISHER_PERIOD", 1e4)  # of the later scans
+    other = there.drives.create_publisher(JointState, "controller/joint_commands", 1)
+    there.change("configure")
+    there.until(lambda: there.node.count_publishers("controller/joint_commands") == 2)
+    there.commands.clear()
+    there.change("activate")
+    there.until(lambda: there.node._configured.loop.state != "waiting" or there.commands or there.send())
+    assert there.node._configured.loop.problem.startswith(FAULTS["publisher"].words) and not there.commands
+    there.change("deactivate", "cleanup")
+    there.drives.destroy_publisher(other)
+
+
+def test_python_looks_after_a_thread_less_often_than_after_a_loop_that_it_calls(there):
+    there.change("configure", "activate")
+    there.be_answered()
+    timer = there.node._configured.loop._timer
+    there.until(lambda: timer.timer_period_ns == 1e9 * closed_loop.REST_PERIOD)
+    there.change("deactivate")
+    there.until(lambda: timer.timer_period_ns == 1e9 * closed_loop.WATCH_PERIOD)
+    there.change("cleanup")
+
+
+def test_the_priority_goes_to_the_thread_that_runs_the_loop(there, monkeypatch):
+    """First to the loop's own; states in parts are Python's."""
+    given = []
+    monkeypatch.setattr(there.node._scheduling, "begin", lambda *, python: given.append(python))
+    there.change("configure", "activate")
+    assert given[0] is False
+
+    def in_python():
+        there._states.publish(JointState(name=["elevator"], position=[0.5]))
+        return given[-1]
+
+    there.until(in_python)
+    there.change("deactivate", "cleanup")
+
+
+def test_parts_of_a_state_that_came_before_a_pause_complete_none_after_it(there):
+    def read(time, *names):
+        message = JointState(name=names, position=[0.1] * len(names))
+        return there.node._configured.loop._periods.states.read(serialize_message(message), time, 10.0)
+
+    there.change("configure", "activate")
+    assert read(1, "elevator", "shoulder") is None
+    there.node._configured.loop.enable(False)
+    there.node._configured.loop.enable(True)
+    assert read(2, "wrist") is None
+    assert read(3, "elevator", "shoulder").stamp == (0, 3)
+    there.change("deactivate", "cleanup")
+
+
+def test_a_thread_that_ends_gives_its_buffer_of_messages_back(there):
+    """It has 64 KiB, from the allocator of rcl; they were lost whenever the loop was disabled."""
+    there.change("configure", "activate")
+    allocated = []
+    for _ in range(24):
+        there.node._configured.loop.enable(False)
+        there.node._configured.loop.enable(True)
+        allocated.append(heap_size())
+    there.change("deactivate", "cleanup")
+    assert (allocated[-1] - allocated[7]) / 16 < runner.LARGEST / 4
 
 
 @pytest.mark.parametrize("what", ["a function of rcl", "a way to subscribe"])

@@ -140,16 +140,17 @@ def own_arm(graph, prr):
 
 
 def test_a_state_without_a_stamp_counts_as_new(arm):
-    def old():
-        return arm.graph.diagnostics("controller").get("state too old", "0")
+    def refused():
+        found = arm.graph.diagnostics("controller")
+        return [found.get(kind, "0") for kind in ("state too old", "state out of order")]
 
     def answered():
         arm.state(stamped=False)
         return any(message.header.stamp not in arm.sent for message in arm.commands[-20:])
 
-    before = old()
+    before = refused()
     arm.graph.wait(answered, "its command")
-    assert old() == before  # the command is no reaction to missing states
+    assert refused() == before  # the command is no reaction to missing states
 
 
 def test_the_age_of_a_state_is_reported(arm):

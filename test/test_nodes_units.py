@@ -21,7 +21,7 @@ from robodyn_ros.errors import ConfigurationError, NotReadyError, RobotDescripti
 from robodyn_ros.nodes.common.diagnostics import MOST_DIFFERENT, PAUSE, Faults
 from robodyn_ros.nodes.common.launching import accepted, parameter_files, read_urdf, root_link
 from robodyn_ros.nodes.common.watch import Watch, check_start
-from robodyn_ros.nodes.controller.output import LoopStatistics
+from robodyn_ros.nodes.controller.output import LoopStatistics, PublisherConflicts
 from robodyn_ros.nodes.controller.realtime.periods import command_of
 from robodyn_ros.nodes.controller.realtime.runner import CODE as RUNNER
 from robodyn_ros.nodes.simulator import pace
@@ -243,6 +243,33 @@ def test_statistics_of_a_loop():
     assert (found["commands since start"], found["saturated [%]"]) == (5, 50.0)
     assert "period mean [ms]" not in found
     assert found["period overruns since start"] == 1
+
+
+def test_a_second_publisher_of_the_node_s_own_name_counts_if_it_stays():
+    """One that the node has destroyed is listed for a while."""
+    there = {"~/commands": ["arm"], "~/mit_commands": ["arm"], "joint_states": ["driver", "gripper"]}
+    node = SimpleNamespace(
+        get_name=lambda: "arm",
+        get_namespace=lambda: "/",
+        resolve_topic_name=str,
+        count_publishers=lambda topic: len(there.get(topic, ())),
+        get_publishers_info_by_topic=lambda topic: [
+            SimpleNamespace(node_name=name, node_namespace="/") for name in there[topic]
+        ],
+    )
+    conflicts = PublisherConflicts(node)
+    for topic in ("~/commands", "~/mit_commands"):
+        for _ in range(2):
+            there[topic].append("arm")
+            assert conflicts.scan(2) == ""
+            there[topic].pop()
+            assert conflicts.scan(2) == ""
+    there["~/commands"] *= 2
+    assert [conflicts.scan(2) for _ in range(2)] == ["", "~/commands has 2 publishers (arm, arm), not 1"]
+    there["~/commands"][0] = "other"
+    assert conflicts.scan(2) == "~/commands has 2 publishers (arm, other), not 1"
+    del there["~/commands"]
+    assert (conflicts.scan(2), conflicts.scan(1)) == ("", "joint_states has 2 publishers (driver, gripper), not 1")
 
 
 def test_what_the_launch_files_read(tmp_path):

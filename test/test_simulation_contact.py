@@ -117,6 +117,13 @@ def test_a_sphere_touches_with_its_surface() -> None:
     effort = wheel.outside.efforts(np.zeros(1), np.array([2.0]))[0]
     slip = 2.0 * 0.1
     assert effort == pytest.approx(-0.1 * 0.5 * 1e4 * 0.001 * slip / np.hypot(slip, 0.01), rel=1e-9)
+    centre = 0.3 * np.array([np.cos(0.4), -np.sin(0.4)])  # of a ball on the rim, x and z
+    lowest, push = centre - [0.0, 0.1], 1e4 * 0.001
+    rim = Wall("mass", (0, 0, lowest[1] + 0.001), (0, 0, 1), 1e4, 0.0, 0.5, 0.01, (0.3, 0, 0), 0.1)
+    slip = 2.0 * lowest[1]
+    rubs = -0.5 * push * slip / np.hypot(slip, 0.01)
+    effort = plant(rd.load_robot(text), rim).outside.efforts(np.array([0.4]), np.array([2.0]))[0]
+    assert effort == pytest.approx(lowest[1] * rubs - lowest[0] * push, rel=1e-9)
 
 
 @pytest.mark.parametrize("name", ["tilted", "branched", "mimic"])

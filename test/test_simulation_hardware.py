@@ -69,9 +69,9 @@ def test_brakes_hold_until_the_first_command():
     assert late.drives.held and list(late.plant.q) == list(START.values())
     late.advance(1)
     assert not late.drives.held and late.plant.qd.any()
-    falling = hardware(brake=False)
-    falling.advance(100)
-    assert falling.plant.q[0] < 0.5
+    falling = hardware(brake=False, on_command_timeout="brake", command_timeout=0.01)
+    falling.advance(100)  # the time without a command begins with the first one
+    assert falling.plant.q[0] < 0.5 and not falling.drives.silent and not falling.drives.held
 
 
 def test_readings_come_at_the_rate_of_the_states_and_are_the_state():

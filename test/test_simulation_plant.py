@@ -17,6 +17,7 @@ from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import InputError, LimitError, SimulationError
 from robodyn_ros.simulation import Plant, StopSettings
+from robodyn_ros.simulation.plant.base import unstable
 from robodyn_ros.simulation.plant.mujoco import MuJoCoPlant
 from robodyn_ros.simulation.rollout import rollout
 
@@ -260,3 +261,16 @@ def test_a_limit_must_be_one(name, limit):
 def test_one_for_each_joint(given):
     with pytest.raises(InputError, match=r"must be one (Friction|Stop)Settings for each of 1 joints"):
         on_a_rail(**given)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "effort", "named"),
+    [
+        ((9.0, 1.0, 2.0), (3e6, -9e6, 4e6), (50.0, 0.0, 0.0), "shoulder"),
+        ((1.0, -5.0, 2.0), (np.inf, np.nan, -np.inf), (0.1, 0.2, -0.3), "shoulder"),
+        ((1.0, 2.0, 0.5), (np.nan, np.nan, np.nan), (-0.1, 0.2, -40.0), "wrist"),
+    ],
+)
+def test_the_fastest_joint_is_named_and_of_several_the_one_that_moved_or_was_driven_most(before, after, effort, named):
+    robot, numbers = rd.load_robot("prr"), (np.array(given) for given in (before, after, effort))
+    assert f"joint {named!r} goes beyond" in str(unstable(robot, 1e-3, *numbers))

@@ -12,8 +12,9 @@ import pytest
 import robodyn_ros as rd
 from robodyn_ros.cli.check.joints import uncertainty_findings
 from robodyn_ros.cli.main import main
-from robodyn_ros.control.faults.consistency import AFFORDED, afforded, explained_efforts
+from robodyn_ros.control.faults.consistency import AFFORDED, afforded, explained_efforts, uncertainty_of
 from robodyn_ros.control.faults.settings import SafetySettings
+from robodyn_ros.control.limits import Limits
 from robodyn_ros.dynamics.parameters import Payload
 from robodyn_ros.identification.preparation import position_noise
 
@@ -34,6 +35,18 @@ def test_what_is_explained_is_that_of_statics():
     reach = np.abs(loaded) / (3.0 * g)  # of the tool from each joint
     np.testing.assert_allclose(found["push_force"], 7.0 * (reach + [0.0, 0.1, 0.1]) / limit, rtol=1e-9)
     np.testing.assert_array_equal(found["unknown_friction"], 0.1)
+    free = rd.load_robot(Path(PRR).read_text().replace('effort="36"', 'effort="0"'))
+    found = explained_efforts(rd.create_dynamics("rnea", free), q)
+    assert [values[2] for values in found.values()] == [0.0] * 4  # the wrist has no limit
+    assert (found["unknown_friction"] == [0.1, 0.1, 0.0]).all()
+
+
+@pytest.mark.parametrize(("ratio", "friction"), [(0.2, [120.0, 19.2, np.inf]), (0.0, [0.0] * 3)])
+def test_friction_is_a_part_of_the_effort_limit_and_none_is_none_without_a_limit(ratio, friction):
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(PRR))
+    limits = Limits.of(dynamics.robot, [600.0, 96.0, np.inf])
+    found = uncertainty_of(dynamics, limits, SafetySettings(unknown_friction=ratio))
+    np.testing.assert_allclose(found["unknown_friction"] * np.ones(3), friction, rtol=1e-12)
 
 
 def test_what_is_afforded_explains_so_much_and_no_more():
@@ -41,6 +54,11 @@ def test_what_is_afforded_explains_so_much_and_no_more():
     dynamics = rd.create_dynamics("rnea", robot)
     found = afforded(explained_efforts(dynamics, robot.home))
     assert list(found) == ["push_force"]  # 1 kg explains less
+    for factor in (1.0, 1.7, 4.4, 60.0):
+        explained = {name: factor * part for name, part in explained_efforts(dynamics, robot.home).items()}
+        exact = SafetySettings().push_force * AFFORDED / explained["push_force"].max()
+        digit, exponent = f"{exact:.9e}".split("e")
+        assert afforded(explained)["push_force"] == float(f"{digit[0]}e{exponent}")
     again = explained_efforts(dynamics, robot.home, SafetySettings(**found))
     assert 0.5 * AFFORDED < again["push_force"].max() <= AFFORDED
     assert afforded(again) == {}

@@ -53,28 +53,22 @@ def array_at(address: int, *shape: int) -> Array:
 
 
 class LawInNumbers:
-    """A control law, called with numbers.
-
-    Attributes:
-        last: latest gravity effort of the model, (n,) in [N·m] or [N]; NaN before the first one.
-    """
+    """A control law, called with numbers."""
 
     def __init__(self, law: Controller) -> None:
         self._law = law
         self.ki = law.ki
-        self.last = np.full(law.dynamics.robot.n, np.nan)
 
     def gravity(self, q: Array) -> Array:
         """The model's gravity effort at q (n,), (n,).
 
         Raises:
-            ValueError: the model does not give n finite numbers; ``last`` stays.
-            Exception: whatever the model raises; likewise.
+            ValueError: the model does not give n finite numbers.
+            Exception: whatever the model raises.
         """
         gravity = self._law.dynamics.gravity(q)
         if getattr(gravity, "shape", None) != q.shape or not is_finite(gravity):
             raise ValueError(f"gravity of the dynamics plugin is no {len(q)} finite numbers: {gravity!r}")
-        self.last = gravity
         return gravity
 
     def learn(self, is_due: Any, dt: Any, q: Array, qd: Array, reference: Reference, asked: Array, sent: Array) -> None:
@@ -158,7 +152,6 @@ class StepInPython:
             q, qd, *reference = (part.copy() for part in parts[1:7])
             address = int(array_at(arrays, len(parts)).view(np.int64)[CODES["MEMORY"]])
             memory = views(StepMemory, array_at(address, width(StepMemory, n)).copy(), n)
-            self._in_numbers.last = np.full(n, np.nan)
             self.law.look_ahead(self._ahead, self._limit)
             result, after = control_step(self._in_numbers, t, dt, q, qd, Reference(*reference), memory, self._numbers)
             parts[CODES["RESULTS"]][:] = joined([*(getattr(result, name) for name in ROWS[:REST]), *result.efforts])
@@ -166,7 +159,6 @@ class StepInPython:
             flags[:] = 1.0, np.any(result.saturated), np.any(result.rate_limited)
             self.problem = None
         except BaseException as problem:  # any error of a plugin, or Ctrl-C: there are no efforts
-            parts[CODES["RESULTS"]].reshape(len(ROWS), n)[CODES["GRAVITY"]] = self._in_numbers.last
             flags[0], self.problem = 0.0, problem
 
 

@@ -99,7 +99,7 @@ class RunningCore(Uncopied):
         if self.requester is None:
             return self.core.state
         settings = self.core_settings
-        law = settings.law_memory.copy()
+        law = np.full_like(settings.law_memory, np.nan)
         self._ask("SNAPSHOT", object=self._copy.address, result=law)
         settings.step.restore_law(law)
         return self._copy.fields
@@ -141,8 +141,7 @@ class RunningCore(Uncopied):
             Exception: whatever the control law raises when it is tried out; nothing is changed then.
         """
         before = self.settings
-        self.try_out(settings)
-        self.memory()  # copies the law's memory from the core to the law
+        self.try_out(settings)  # which also copies the law's memory from the core to the law
         settings.controller.resume(before.controller)
         if learnt is not None:
             settings.controller.restore(learnt)

@@ -172,7 +172,7 @@ static void set_carried(State* m, const Request* r) {
 static void take_snapshot(const Core* c, Request* r) {
   const Settings* s = &c->settings->loop;
   *(State*)r->object = c->state;
-  for (int64_t k = 0; k < s->law_memory_width && r->result; ++k) r->result[k] = s->step_arrays[LAW_MEMORY][k];
+  for (int64_t k = 0; k < s->law_memory_width; ++k) r->result[k] = s->step_arrays[LAW_MEMORY][k];
 }
 
 static void ask_reference(Core* c, Request* r) {

@@ -128,6 +128,8 @@ static void take_step(const Settings* s, State* m, Period* p, const double* give
   StepMemory* after = (StepMemory*)x[AFTER];
   memcpy(p->rows, x[RESULTS], sizeof p->rows);
   memcpy(x[LAW_MEMORY], x[LAW_AFTER], (size_t)s->law_memory_width * sizeof(double));
+  copy(m->gravity_last, x[RESULTS] + GRAVITY * N);
+  m->gravity_known = 1;
   limit_unexplained(s, m, after, p->rows);
   m->memory = *after;
   if (outcome) {
@@ -177,8 +179,6 @@ static int run_law(Core* c, double dt, const double* given, const double* planne
   double* const* x = s->step_arrays;
   set_step(x, p->t, dt, p->q, p->qd, p->reference);
   s->step_run(x, s->step_constants);
-  const double* gravity = x[RESULTS] + GRAVITY * N;
-  if (is_finite(gravity)) { copy(m->gravity_last, gravity); m->gravity_known = 1; }
   if (x[FLAGS][0] == 0) {
     say_only(m, NO_NUMBERS);
     if (m->memory.is_sending != 0 || m->active) return react(s, m, p, p->t, FAULT_LAW, 1, 1);

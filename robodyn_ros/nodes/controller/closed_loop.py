@@ -147,7 +147,6 @@ class ClosedLoop:
         """
         self._reset()
         self._scan_publishers()
-        self._output.refresh()
         self._active, self._scheduling = True, scheduling
         self._begin()
 
@@ -318,7 +317,7 @@ class ClosedLoop:
 
     def _reschedule(self) -> None:
         """Give the real-time priority to the thread that runs the loop."""
-        if self._active and self._scheduling is not None:
+        if self._scheduling is not None:
             self._scheduling.begin(python=not self._periods.in_thread)
 
     def _on_end(self, reason: str) -> None:

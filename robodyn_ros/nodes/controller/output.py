@@ -28,8 +28,8 @@ TERMS = ("gravity", "coriolis", "inertia", "friction", "feedback", "total")
 
 LASTING = 1.0  #: Time at the effort limit in every command after which a joint is reported as a problem [s].
 
-PUBLISHERS_ALLOWED = {"~/commands": 1, "~/joint_commands": 1, "~/mit_commands": 1, "~/reference": 1}
-"""Topic → greatest number of its publishers; that of ``joint_states`` is a setting."""
+SOLE = "~/commands", "~/joint_commands", "~/mit_commands", "~/reference"
+"""Topics with one publisher at most; how many ``joint_states`` may have is a setting."""
 
 
 class Output:
@@ -53,7 +53,6 @@ class Output:
         }
         self._error = Topic(node, faults, "~/tracking_error", JointState(name=arm), n, "position", "velocity")
         self._subscribed_terms: list[tuple[str, Topic]] = []
-        self.refresh()
 
     def refresh(self) -> None:
         """Check which terms have subscribers; a check before every message would take too long."""
@@ -202,7 +201,7 @@ class PublisherConflicts:
     def __init__(self, node: Node) -> None:
         self._node = node
         self._states = node.resolve_topic_name("joint_states")
-        self._allowed = {node.resolve_topic_name(topic): count for topic, count in PUBLISHERS_ALLOWED.items()}
+        self._allowed = dict.fromkeys(map(node.resolve_topic_name, SOLE), 1)
         self._suspected: set[str] = set()  # topics with more than one publisher of this node's name
 
     def scan(self, state_publishers: int) -> str:

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from threading import RLock
 from typing import Any, NamedTuple
@@ -121,6 +122,7 @@ class LoopRunner:
         self._layouts: list[tuple[Record, Any]] = []
         self.scheduling = "ordinary"
         self.open = False
+        self._free: Callable[[], object] = lambda: None  # frees the buffer of messages
 
     def _command_parts(self) -> list[tuple[Any, Topic]]:
         """The members of the struct for topics of commands, and the topics."""
@@ -178,9 +180,11 @@ class LoopRunner:
         message.allocator[:] = [getattr(allocator, name) or 0 for name, *_ in Allocator._fields_]
         # This allocator must make the buffer, because it may have to free it.
         utils.rcutils_uint8_array_init.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
+        utils.rcutils_uint8_array_fini.argtypes = (ctypes.c_void_p,)
         message.buffer[...] = message.capacity[...] = 0
         if utils.rcutils_uint8_array_init(message.buffer.ctypes.data, LARGEST, ctypes.addressof(allocator)) != 0:
             raise NotReadyError("there is no memory for a message")
+        self._free = partial(utils.rcutils_uint8_array_fini, message.buffer.ctypes.data)
 
     def start(self, priority: int) -> None:
         """Start the thread, with a real-time priority if that is permitted; 0: ordinary.
@@ -202,6 +206,8 @@ class LoopRunner:
             if self.open:
                 self._library.runner_stop(self._address)
             self.open = False
+            self._free()
+            self._free = lambda: None
         if self._subscription is not None:
             self._subscription.destroy_when_not_in_use()
             self._subscription = None
