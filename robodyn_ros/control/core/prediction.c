@@ -200,11 +200,12 @@ static int diverges(const Settings* s, State* m, double t) {
   return found;
 }
 
-/* From now on no part of the states is trusted; the prediction by the model alone is used, as long as it is good. */
+/* From now on no part of the states is trusted; the prediction by the model alone is used, but not for a last
+   command later than BRAKING. */
 static void trust_none(const Settings* s, State* m, double t) {
   m->trusted_source = TRUST_NONE;
   m->velocity_known_t = m->predicted_since;
-  if (t - m->predicted_since <= BRAKING) { copy(m->predicted_q, m->model_q); copy(m->predicted_v, m->model_v); }
+  if (t - m->blind_begin <= BRAKING) { copy(m->predicted_q, m->model_q); copy(m->predicted_v, m->model_v); }
   EACH m->estimated_v[i] = shrunk(m->predicted_v[i], velocity_uncertainty(s, m, t, i));
 }
 
