@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -159,8 +160,8 @@ class ReferenceManager(RunningCore):
         finally:  # frees the trajectories that the core no longer needs
             while address := int(self._ask("RETURNED").fields.object):
                 self.core.library.core_trajectory_destroy(ctypes.c_void_p(address))
-        judge_load = lambda: _overload(settings, prepared, present)  # noqa: E731
-        return TrajectoryGoal(lambda: self._outcome(number), judge_load, lambda: self._violation(number))
+        judge_load = partial(_overload, settings, prepared, present)
+        return TrajectoryGoal(partial(self._outcome, number), judge_load, partial(self._violation, number))
 
     def _outcome(self, number: int) -> goals.Outcome | None:
         """How a trajectory ended; None if it has not."""

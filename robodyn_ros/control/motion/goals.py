@@ -87,7 +87,7 @@ Outcome = Literal[
     "succeeded", "path tolerance violated", "goal tolerance violated", "replaced", "held", "interrupted", "stopped"
 ]
 """Ends of a trajectory; ``interrupted``: by a fault, a gap in the states, a law that follows no reference, or limits
-limits did not let it begin at the reference of its start time; ``stopped``: with the whole loop."""
+that did not let it begin at the reference of its start time; ``stopped``: with the whole loop."""
 
 OUTCOMES: Mapping[int, Outcome | None] = {
     CODES["CORE_UNDER_WAY"]: None,
@@ -175,9 +175,8 @@ class Refused(Exception):
         joint = robot.joints[place if place < robot.n else 0]
         if why == CODES["CORE_OUTSIDE"]:
             lower, upper = max(joint.lower, -FARTHEST), min(joint.upper, FARTHEST)
-            return LimitError(
-                f"{name}, position{part}" if part else name, joint.name, value, lower, upper, joint.position_unit
-            )
+            what = f"{name}, position{part}" if part else name
+            return LimitError(what, joint.name, value, lower, upper, joint.position_unit)
         units = {"speed": f"{joint.position_unit}/s", "acceleration": f"{joint.position_unit}/s²"}
         for code, quantity in (("TOO_FAST", "speed"), ("TOO_ABRUPT", "acceleration"), ("TOO_STRONG", "effort")):
             if why == CODES[f"CORE_{code}"]:
