@@ -250,9 +250,9 @@ static int trust_one(const Settings* s, State* m, double t) {
   return 1;
 }
 
-/* Whether an arm that stood moves by now: positions and velocities of a joint, whatever contradicts in others, agree that
-   it is no longer slow. Then the prediction begins anew, with such velocities. */
-static int is_seen_moving(const Settings* s, State* m, double t) {
+/* An arm that stood moves by now if positions and velocities of a joint, whatever contradicts in others, agree that it is
+   no longer slow. Then the prediction begins anew, with such velocities. Nonzero if it moves. */
+static int notice_motion(const Settings* s, State* m, double t) {
   double seen[N];
   EACH {
     const double difference = m->difference_v[i], reported = m->consistency.reported[i], slow = slow_difference(s, m, i);
@@ -274,7 +274,7 @@ static int estimate_motion(const Settings* s, State* m, double t, int has_state)
   const int contradicts = m->consistency.verdict == BLIND;
   EACH m->estimated_v[i] = shrunk(m->predicted_v[i], velocity_uncertainty(s, m, t, i));
   if (!has_state) return 0;
-  if (contradicts && !m->predicts && !is_seen_moving(s, m, t)) { clear(m->estimated_v); return 1; }
+  if (contradicts && !m->predicts && !notice_motion(s, m, t)) { clear(m->estimated_v); return 1; }
   if (!(contradicts ? trust_one(s, m, t) : trust_reported(s, m))) return 0;
   m->velocity_known_t = t;
   return 1;

@@ -49,9 +49,12 @@ REST_PERIOD = 0.05
 
 FINAL_PERIOD = 0.002  #: Time between two commands of the transition to the final command [s].
 FINAL_TIME = 0.5  #: Longest time of this transition [s]; the default rate limits allow any change within 0.02 s.
+
 NO_CLOCK = "no node publishes the simulated time (/clock)"
+"""What is wrong where time is simulated and has no source."""
 
 CLOCKLESS = f"{NO_CLOCK}, which use_sim_time asks for: time stops with the states, and nothing brakes the arm then"
+"""The same while states come."""
 
 PUBLISHER_PERIOD = 0.2  #: Time between two scans for conflicting publishers [s].
 
