@@ -294,7 +294,7 @@ def test_python_looks_after_a_thread_less_often_than_after_a_loop_that_it_calls(
     there.change("configure", "activate")
     there.be_answered()
     timer = there.node._configured.loop._timer
-    there.until(lambda: timer.timer_period_ns == 1e9 * closed_loop.REST_PERIOD)
+    there.until(lambda: there.send() or timer.timer_period_ns == 1e9 * closed_loop.REST_PERIOD)  # states keep coming
     there.change("deactivate")
     there.until(lambda: timer.timer_period_ns == 1e9 * closed_loop.WATCH_PERIOD)
     there.change("cleanup")
