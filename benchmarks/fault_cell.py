@@ -277,7 +277,7 @@ class Cell:
         command, came = None, False
         for state in states:
             try:
-                command = self.loop.update(state.stamp, self.t + state.age, state.q, state.qd)
+                command = self.loop.update(state.stamp, self.t + state.age, state.q, state.qd) or command
                 came = True
             except RobodynError:
                 self.refused += 1

@@ -113,6 +113,17 @@ def test_a_drive_that_was_found_to_disobey_is_let_go_of_at_once_if_its_joint_is_
     assert not int(arm.loop.memory().is_suspect)  # it moves, so its encoder is alive
 
 
+@pytest.mark.parametrize(("gain", "is_carried"), [(0.0, True), (-0.15, True), (-0.4, False), (-1.0, False)])
+def test_a_dead_drive_gets_the_effort_that_carries_its_joint_and_one_that_reverses_efforts_gets_none(gain, is_carried):
+    """The drive may come back; at a quarter of the effort and less it counts as dead."""
+    arm = Arm(config=replace(CONFIG, **EXACT), plausibility=True, start=False, feedback=Feedback(ZERO, np.full(3, 9.0)))
+    q, qd, sent = Q, ZERO, []
+    while (command := arm.state(q, qd)) is not None:
+        sent.append(command.effort)
+        at, (q, qd) = q, moved(q, qd, sent[-1] * np.where(ONE[1] * (len(sent) > 5), gain, 1.0), PERIOD)
+    np.testing.assert_allclose(sent[-1][1], DYNAMICS.gravity(at)[1] * is_carried, atol=0.3)
+
+
 # Velocities that are contradicted
 
 
@@ -198,6 +209,31 @@ def test_as_long_as_positions_and_velocities_differ_little_the_faster_one_counts
         if found > 5:
             np.testing.assert_allclose(cell.velocity, [qd[0], qd[1], counts(qd[2])], atol=0.02)
     assert found > 10
+
+
+def test_an_arm_is_not_braked_by_the_velocities_of_another_arm_between_its_own():
+    """They are not taken for noise of its velocities, which explains that none of them is what the model predicts."""
+    of_both = iter(range(300))
+    cell = Braked(lambda t, q, qd: (Q, 1.6 * ONE[1]) if next(of_both) % 2 else (q, qd))
+    cell.state()
+    while cell.command is not None:
+        _, qd = cell.state()
+        assert abs(qd[1]) < 1.6  # 6: two velocities in turn looked like a noisy one
+
+
+@pytest.mark.parametrize(("states", "moves"), [(1, False), (2, False), (3, True)])
+def test_an_arm_that_stood_moves_once_positions_and_velocities_agree_for_10_ms_and_a_state(states, moves):
+    first, last = 0.5, 0.5 + PERIOD * (states + 0.5)
+
+    def wrong(t, q, qd):
+        way = min(max(t - first, 0.0), last - first)
+        return Q + 0.5 * ONE[2] * (t > 0.4) + way * ONE[1], ONE[1] * (first < t < last)
+
+    cell = Braked(wrong, qd=ZERO)
+    for _ in range(120):
+        cell.state()
+    assert cell.command.fault == "sensor"
+    assert int(cell.arm.loop.memory().predicts) == moves
 
 
 @pytest.mark.parametrize("grows", [20.0, -3.0])

@@ -430,3 +430,19 @@ def test_a_thread_that_asks_for_a_judgement_gets_it_once():
     np.testing.assert_allclose(np.diff(wrists), 0.05, atol=2e-4)
     assert len(wrists) == 3
     assert float(core.state.carried) == 1.0
+
+
+def test_gains_are_judged_again_once_the_sum_of_period_and_delay_has_changed_by_a_tenth():
+    """The clock of the stamps is slow by 5 %, so that states become ever older."""
+    made = ControlLoop(ComputedTorque(DYNAMICS, (100.0,) * 3, (20.0,) * 3), (1e3,) * 3)
+    core, judged = made.core, []
+    made.release(core.request)
+    for k in range(1, 1200):
+        core.period.q[:], core.period.qd[:] = HOME, 0.0
+        core.times[:2] = 0.95 * 0.001 * k, 0.001 * k
+        assert core.run() == 0
+        if core.state.to_judge:
+            judged.append(float(core.state.period + core.state.delay))
+            made.judge_rate()
+    assert max(judged) > 0.05
+    assert len(judged) < 60  # 600 of a tenth of a period each

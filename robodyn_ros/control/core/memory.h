@@ -253,6 +253,8 @@ typedef struct {
   double gravity_error[N], model_residual[N], gravity_correction[N];
   double dry_friction[N], disturbance[N]; /* observed effort: dry friction, and the rest, which may drive a joint */
   double model_q[N], model_v[N]; /* prediction by the model alone, from the latest valid state */
+  double valid_noise[N]; /* noise of the velocities before states contradicted [rad/s] or [m/s] */
+  double slow_until[N]; /* time until which a joint of an arm that stood was slow, or its states contradicted [s] */
   double divergence[N]; /* change of the trusted velocities that efforts do not explain [rad/s] or [m/s] */
   int64_t trusted_source; /* trusted part of contradicting states */
   double difference_t, difference_q[N], difference_v[N]; /* their velocity by differences of positions */

@@ -126,6 +126,7 @@ static void begin_prediction(const Settings* s, State* m) {
   if (!m->predicts) clear(m->predicted_v);
   copy(m->model_q, m->predicted_q); copy(m->model_v, m->predicted_v);
   clear(m->divergence);
+  EACH { m->valid_noise[i] = velocity_noise_of(&s->uncertainty, c, i); m->slow_until[i] = m->predicted_t; }
 }
 
 /* Whether the predictions start from the latest valid state. */
@@ -160,10 +161,10 @@ static double trusted_velocity(const State* m, int i) {
   return m->trusted_source == TRUST_POSITIONS ? m->difference_v[i] : m->consistency.reported[i];
 }
 
-/* A difference of two velocities of a joint that is ignored: a slow speed, or what noise explains if that is more. */
+/* A difference of two velocities of a joint that is ignored: a slow speed, or what noise explains if that is more. It is
+   the noise of valid states: contradicting ones do not raise it. */
 static double slow_difference(const Settings* s, const State* m, int i) {
-  const double noise = sqrt(2 * log_test_count()) * SQRT2 * velocity_noise_of(&s->uncertainty, &m->consistency, i);
-  return greater(SLOW * s->velocity_limit[i], noise);
+  return greater(SLOW * s->velocity_limit[i], sqrt(2 * log_test_count()) * SQRT2 * m->valid_noise[i]);
 }
 
 /* Finds the part of contradicting states that the prediction confirms, positions or velocities. It has at most half the
@@ -250,15 +251,17 @@ static int trust_one(const Settings* s, State* m, double t) {
   return 1;
 }
 
-/* An arm that stood moves by now if positions and velocities of a joint, whatever contradicts in others, agree that it is
-   no longer slow. Then the prediction begins anew, with such velocities. Nonzero if it moves. */
+/* An arm that stood moves by now if positions and velocities of a joint, whatever contradicts in others, have agreed for
+   `drop_time` and a state that it is no longer slow. Then the prediction begins anew, with such velocities. Nonzero if it
+   moves. */
 static int notice_motion(const Settings* s, State* m, double t) {
   double seen[N];
   EACH {
     const double difference = m->difference_v[i], reported = m->consistency.reported[i], slow = slow_difference(s, m, i);
     const int agree = fabs(difference - reported) <= slow && smaller(fabs(difference), fabs(reported)) > slow;
+    if (!agree) m->slow_until[i] = t;
     seen[i] = agree ? faster_of(difference, reported) : 0;
-    m->predicts |= seen[i] != 0;
+    m->predicts |= t - m->slow_until[i] > s->uncertainty.drop_time + m->period;
   }
   if (!m->predicts) return 0;
   copy(m->predicted_v, seen); copy(m->model_v, seen);

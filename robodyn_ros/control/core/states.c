@@ -8,7 +8,7 @@
 #define MOST_AHEAD 0.02 /* greatest increase of the lead of a stamp over the clock, from one state to the next [s] */
 #define FIRST_PERIODS 2 /* number of measured periods before their mean is used */
 #define SAMPLING_MEMORY 10.0 /* number of periods in their mean */
-#define SAMPLING_CHANGE 0.1 /* relative change of period or delay after which the gains are checked again */
+#define SAMPLING_CHANGE 0.1 /* change of period or delay after which the gains are checked again, relative to their sum */
 #define MOVED 0.05 /* distance of a joint after which the gains are checked again [rad], a tenth of it [m] */
 
 /* Nonzero if the stamp of a state cannot follow that of an earlier one; stores the problem. */
@@ -81,7 +81,7 @@ static int measure_sampling(const Settings* s, State* m, double t, double age) {
     average(&m->delay, &m->oldest, greater(age, 0), ratio * part);
     m->period = greater(m->mean, least);
   }
-  const double most = SAMPLING_CHANGE * m->judged_period;
+  const double most = SAMPLING_CHANGE * (m->judged_period + m->judged_delay);
   int still = m->period + m->delay <= m->settled_until ||
     (fabs(m->period - m->judged_period) <= most && fabs(m->delay - m->judged_delay) <= most);
   EACH still &= fabs(m->q[i] - m->judged_q[i]) <= MOVED * s->uncertainty.scale[i];
