@@ -196,16 +196,13 @@ static void find_contacts(const System* y, const double* direction) {
   }
 }
 
-/* The loads that a joint can bear, of friction and rigid stops (rows R_LOW, R_HIGH), and with the drive at its velocity
-   limit. */
+/* The loads that a joint can bear: of friction, rigid stops, and the drive at its velocity limit. */
 static void find_bounds(double (*row)[N], int i, double* low, double* high) {
   const double q = row[Q][i], v = row[V][i], effort = row[EFFORT][i], speed = row[SPEED][i];
   const double borne = v == 0 ? row[STATIC_FRICTION][i] : 0;
   const int rigid = v == 0 && row[STIFFNESS][i] == 0;
-  row[R_LOW][i] = rigid && q >= row[UPPER][i] ? -INFINITY : -borne;
-  row[R_HIGH][i] = rigid && q <= row[LOWER][i] ? INFINITY : borne;
-  *low = row[R_LOW][i] - (v == speed ? fmax(effort, 0) : 0);
-  *high = row[R_HIGH][i] + (v == -speed ? fmax(-effort, 0) : 0);
+  *low = rigid && q >= row[UPPER][i] ? -INFINITY : -borne - (v == speed ? fmax(effort, 0) : 0);
+  *high = rigid && q <= row[LOWER][i] ? INFINITY : borne + (v == -speed ? fmax(-effort, 0) : 0);
 }
 
 /* The fastest of the joints that break loose from rest; -1 for none. It gets less friction at once. That may free other
@@ -303,10 +300,8 @@ static int applies(const System* s) {
   bare(s, q, v, force, a);
   hold(s, q, a, r);
   for (int k = 0; k < s->count; ++k) {
-    const int i = s->held[k];
-    const double u = row[EFFORT][i];
-    const double low = row[R_LOW][i] - (v[i] >= row[SPEED][i] && u > 0 ? u : 0);
-    const double high = row[R_HIGH][i] + (v[i] <= -row[SPEED][i] && u < 0 ? -u : 0);
+    double low, high;
+    find_bounds(row, s->held[k], &low, &high);
     if (!(r[k] >= low && r[k] <= high)) return 0;
   }
   return 1;
@@ -359,9 +354,8 @@ static int first_event(double (*row)[N], const double* q1, const double* v1, dou
   int found = 0;
   for (int moving = 0; moving < 2; ++moving) EACH {
     const double low = row[moving ? V_LOW : Q_LOW][i], high = row[moving ? V_HIGH : Q_HIGH][i];
-    const double end = moving ? v1[i] : q1[i];
-    if (!(end < low || end > high)) continue;
-    const double bound = end < low ? low : high, side = end < low ? -1 : 1;
+    const double end = moving ? v1[i] : q1[i], bound = clamped(end, low, high), side = sign(end - bound);
+    if (side == 0) continue;
     const double v0 = dt * v[i], rise = q1[i] - q[i], w = dt * v1[i];
     const double a = v0 + w - 2 * rise, b = 3 * rise - 2 * v0 - w;
     Event event = {.bound = bound, .joint = i, .moving = moving};
