@@ -251,6 +251,9 @@ def test_a_message_about_other_joints_mixes_states_but_leaves_them_whole():
     assert clock.hear(1003, finger=0.1) is None
     assert clock.merger.mixed
     assert not clock.merger.partial
+    with pytest.raises(InputError, match="position: has 1 values for 4 joints"):
+        clock.merger.read(serialize_message(JointState(name=["finger", *"abc"], position=[0.2])), 1004, 0.1)
+    assert clock.known == {"finger": 0.1}
 
 
 def test_each_joint_has_an_age_of_its_own():
