@@ -225,6 +225,7 @@ NOTHING = {
         "massless slide": beside(TIP, last("arm", "tip", "prismatic")),
         "massless fixed tool": beside(TIP, link("t"), last("arm", "tip"), weld("tip", "t", xyz=(1, 0, 0))),
         "point on the axis": beside(POINT, last("arm", "point", axis=(0, 0, 1))),
+        "point on an axis elsewhere": beside(POINT, last("arm", "point", axis=(0, 0, 1), xyz=(0.3, 0.2, 0))),
         "point on a rounded axis": beside(POINT, last("arm", "point", axis=(0, 1, 0))).replace(
             'xyz="0.0 0.0 0.4"', 'xyz="0.0 0.4 1.5e-6"'
         ),
