@@ -190,7 +190,7 @@ class Plant(PlantBase):
         model = compiled_model(self.dynamics)
         if model is not None:
             return model.symbols
-        parameters: Array = np.eye(1, IN_PYTHON_PARAMETERS)[0]
+        parameters: Array = np.eye(IN_PYTHON_PARAMETERS)[0]
         parameters.view(np.uint64)[3] = ctypes.cast(self._forward, ctypes.c_void_p).value or 0
         return parameters
 
