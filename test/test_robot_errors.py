@@ -94,6 +94,10 @@ CASES = {
             '<!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><robot name="&b;"/>',
             "line 1: a document type",
         ),
+        "two unresolved macros": (  # the first is named
+            '<robot name="x" xmlns:xacro="http://ros.org/xacro">\n<xacro:arm/>\n<xacro:hand/></robot>',
+            "line 2: <xacro:arm> is unresolved",
+        ),
         "unresolved macro": ('<robot name="x" xmlns:xacro="http://ros.org/xacro"><xacro:arm/></robot>', "run xacro"),
         "quaternion": (one(extra='<origin quat_xyzw="0 0 1 0"/>'), "use rpy"),
         "no robot name": ("<robot><link name='a'/></robot>", "has no name"),
