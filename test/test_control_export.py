@@ -424,7 +424,8 @@ def test_settings_are_those_of_the_node(name: str) -> None:
             values[f"gains.{joint}.stiffness"] = float(rng.choice([0.0, 20.0]))
             values[f"gains.{joint}.damping"] = float(rng.choice([0.0, 3.0]))
         values |= {"gravity": rng.uniform(-9.0, 9.0, 3).tolist(), "payload.mass": 0.3,
-                   "payload.com": [0.01, -0.02, 0.03], "payload.inertia": slender_rod(0.1 * rng.normal(size=3))}  # fmt: skip
+                   "payload.com": [0.01, -0.02, 0.03],
+                   "payload.inertia": slender_rod(0.1 * rng.normal(size=3))}  # fmt: skip
         settings = settings_of(robot, both.dynamics, values, law)
         both.loop.apply(settings)
         expected = both.loop.core_settings.record
