@@ -401,6 +401,11 @@ def array_at(address: Any, count: int, kind: type = np.float64) -> np.ndarray:
     return np.ndarray((count,), kind, (ctypes.c_char * (8 * count)).from_address(int(address)))
 
 
+def slender_rod(half: np.ndarray) -> list[float]:
+    """Moments of a rod of 0.3 kg, from -half to +half (3,): one is zero, and the others are equal."""
+    return (0.1 * (half @ half * np.eye(3) - np.outer(half, half)))[np.triu_indices(3)].tolist()
+
+
 @pytest.mark.parametrize("name", ARMS)
 def test_settings_are_those_of_the_node(name: str) -> None:
     """For random parameters: every number of the core's settings, and of the control step's."""
@@ -420,7 +425,7 @@ def test_settings_are_those_of_the_node(name: str) -> None:
             values[f"gains.{joint}.damping"] = float(rng.choice([0.0, 3.0]))
         values |= {"gravity": rng.uniform(-9.0, 9.0, 3).tolist(), "payload.mass": 0.3,
                    "payload.com": [0.01, -0.02, 0.03],
-                   "payload.inertia": [2e-3, 1e-4, 0.0, 3e-3, -1e-4, 2.5e-3]}  # fmt: skip
+                   "payload.inertia": slender_rod(0.1 * rng.normal(size=3))}  # fmt: skip
         settings = settings_of(robot, both.dynamics, values, law)
         both.loop.apply(settings)
         expected = both.loop.core_settings.record
@@ -875,6 +880,10 @@ def test_other_values_of_fixed_parameters_are_refused(prr: Exported) -> None:
         ("state_timeout", "nan", "state_timeout: must be a finite number"),
         ("state_timeout", "0.001", "state_timeout: a state comes every 0.001 s"),
         ("gains.joint1.natural_frequency", "999.0", "gains: a period of"),
+        *(  # one moment is too great, one negative: by two pivots, and by the third
+            ("payload.inertia", moments, "payload.inertia: must be positive")
+            for moments in ("1\t0\t0\t1\t0\t2.1", "1\t1.1\t0\t1\t0\t1", "1\t0.5\t0.5\t1\t-0.6\t1")
+        ),
         ("externally_supported", "false", ""),
         ("gravity", "0.0\t0.0\t-60.0", ""),
     ):

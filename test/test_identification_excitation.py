@@ -98,6 +98,7 @@ def test_the_approach_leaves_effort_unless_its_start_needs_it(limit, ratio):
     text = arms.mechanism("R", inertias=[0.1]).replace('effort="150.0"', f'effort="{limit}"')
     pendulum = rd.load_robot(text)
     made = excite(pendulum, replace(QUICK, period=8.0), start=[1.5])
+    assert made.series.period == 8.0
     times, q, qd, qdd = sampled(made.trajectory)
     used = np.abs(RNEA(pendulum).inverse(q, qd, qdd))[:, 0] / limit
     assert ratio - 0.15 < used[times < made.approach].max() <= ratio
@@ -152,6 +153,8 @@ def test_errors_are_smaller_as_promised(found):
         errors.append(identify(PRR, Samples(t, *motion, effort), IdentificationSettings(standstill=0.0)).base_errors)
         rows = found.base.regressor(dynamics.regressor(*motion)) / scale[:, None]
         volumes.append(np.linalg.slogdet(np.einsum("sij,sik->jk", rows, rows))[1])
+    columns = rows.reshape(-1, found.base.rank)
+    assert_allclose(np.linalg.cond(columns / np.linalg.norm(columns, axis=0)), found.condition, rtol=0.1)
     assert_allclose(np.exp((volumes[1] - volumes[0]) / (2 * found.base.rank)), found.gain, rtol=0.02)
     assert np.exp(np.log(errors[0] / errors[1]).mean()) > 2.0
 

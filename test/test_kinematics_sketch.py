@@ -75,6 +75,14 @@ def test_an_arm_of_millimetres_is_drawn_as_one_of_metres() -> None:
     assert sketch(small) == sketch(large)
 
 
+def test_an_arm_is_drawn_to_the_farthest_link_that_is_fixed_to_its_last_body() -> None:
+    """Seen from there, not from the root: the arm is folded, and the camera stands farther from the root."""
+    text, q = mechanism("RR", lengths=(0.5, 0.4)), [0.0, np.pi]
+    origin = '<origin xyz="0 0 -0.2"/>'
+    camera = link("camera") + joint("mount", "fixed", "link2", "camera").replace("</joint>", origin + "</joint>")
+    assert sketch(rd.load_robot(text.replace("</robot>", camera + "</robot>")), q) == sketch(rd.load_robot(text), q)
+
+
 def test_a_slide_without_a_lower_end_is_drawn() -> None:
     """By the length of the arm, as one without an upper end, to the other side."""
     for ends, sign in (((-np.finfo(float).max, 0.0), -1.0), ((0.0, np.finfo(float).max), 1.0)):

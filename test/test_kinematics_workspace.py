@@ -87,16 +87,19 @@ def test_rotations_are_even() -> None:
 
 
 def test_dexterity_of_a_spherical_wrist() -> None:
-    """Three long joints and a wrist whose axes meet: every orientation inside, fewer at the edge, none outside."""
+    """Three long joints and a wrist whose axes meet, 0.1 m before the tool's tip: its place decides."""
     from robodyn_ros.kinematics.dh import DHRow, DHTable, LinkData, robot_from_dh
 
     turned = DHRow(alpha=np.pi / 2)
-    table = DHTable((turned, DHRow(a=0.5), turned, DHRow(d=0.4, alpha=-np.pi / 2), turned, DHRow()))
+    table = DHTable((turned, DHRow(a=0.5), turned, DHRow(d=0.4, alpha=-np.pi / 2), turned, DHRow(d=0.1)))
     arm = robot_from_dh("wrist", table, [LinkData(1.0, (0.1, 0.02, 0.03), np.diag([0.02, 0.03, 0.025]))] * 6)
     inverse = InverseKinematics(Kinematics(arm), "tool", InverseSettings(starts=20))
-    points = [[0.4, 0.3, 0.2], [0.0, -0.6, 0.1], [0.95, 0, 0]]
-    assert_allclose(dexterity(inverse, points, 20), [1.0, 1.0, 0.0])
-    assert_allclose(dexterity(inverse, points, 20, task=Task.pointing()), [1.0, 1.0, 0.0])
+    points = [[0.4, 0.3, 0.2], [0.0, -0.6, 0.1], [0.9, 0, 0], [1.05, 0, 0]]
+    wrists = np.array(points)[:, None] - 0.1 * random_rotations(20)[:, :, 2]
+    expected = np.mean(np.abs(np.linalg.norm(wrists, axis=2) - 0.5) <= 0.4, axis=1)
+    assert 0.2 < expected[2] < 0.8
+    for task in (None, Task.pointing()):
+        assert_allclose(dexterity(inverse, points, 20, task=task), expected)
     with pytest.raises(InputError, match="points"):
         dexterity(inverse, [[0.4, 0.3]])
 

@@ -3,7 +3,9 @@
 
 """Part of the joints: an arm with a gripper, of which the arm is controlled and the fingers are locked."""
 
+import gc
 from contextlib import nullcontext
+from itertools import combinations
 from unittest.mock import MagicMock
 
 import arms
@@ -18,6 +20,7 @@ from robodyn_ros.errors import InputError, NotReadyError, OrderError
 from robodyn_ros.nodes.common.messages import JointOrder
 from robodyn_ros.nodes.common.watch import merged_values
 from robodyn_ros.nodes.controller import locked_model
+from robodyn_ros.nodes.controller.cdr import StateReader
 from robodyn_ros.nodes.controller.states import StateMerger
 
 ARM = ["elevator", "shoulder", "wrist"]
@@ -232,6 +235,14 @@ def test_messages_are_merged_by_name():
     assert clock.hear(1013, b=2.0, stamped=False).stamp == (1, 13_000_000)  # that of its arrival
 
 
+def test_the_layouts_of_eight_sets_of_joints_are_remembered():
+    merger, counts = StateMerger([*"abcdef"], (), {}), []
+    for time, names in enumerate(combinations("abcdef", 3)):  # 20 sets
+        merger.read(serialize_message(JointState(name=names, position=[0.1, 0.2, 0.3])), time, 1.0)
+        counts.append(sum(isinstance(each, StateReader) for each in gc.get_objects()))
+    assert max(counts) - counts[0] == 7
+
+
 def test_a_message_about_other_joints_mixes_states_but_leaves_them_whole():
     clock = Clock()
     for time in (1000, 1002):
@@ -240,6 +251,9 @@ def test_a_message_about_other_joints_mixes_states_but_leaves_them_whole():
     assert clock.hear(1003, finger=0.1) is None
     assert clock.merger.mixed
     assert not clock.merger.partial
+    with pytest.raises(InputError, match="position: has 1 values for 4 joints"):
+        clock.merger.read(serialize_message(JointState(name=["finger", *"abc"], position=[0.2])), 1004, 0.1)
+    assert clock.known == {"finger": 0.1}
 
 
 def test_each_joint_has_an_age_of_its_own():

@@ -94,6 +94,10 @@ CASES = {
             '<!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><robot name="&b;"/>',
             "line 1: a document type",
         ),
+        "two unresolved macros": (  # the first is named
+            '<robot name="x" xmlns:xacro="http://ros.org/xacro">\n<xacro:arm/>\n<xacro:hand/></robot>',
+            "line 2: <xacro:arm> is unresolved",
+        ),
         "unresolved macro": ('<robot name="x" xmlns:xacro="http://ros.org/xacro"><xacro:arm/></robot>', "run xacro"),
         "quaternion": (one(extra='<origin quat_xyzw="0 0 1 0"/>'), "use rpy"),
         "no robot name": ("<robot><link name='a'/></robot>", "has no name"),
@@ -225,6 +229,7 @@ NOTHING = {
         "massless slide": beside(TIP, last("arm", "tip", "prismatic")),
         "massless fixed tool": beside(TIP, link("t"), last("arm", "tip"), weld("tip", "t", xyz=(1, 0, 0))),
         "point on the axis": beside(POINT, last("arm", "point", axis=(0, 0, 1))),
+        "point on an axis elsewhere": beside(POINT, last("arm", "point", axis=(0, 0, 1), xyz=(0.3, 0.2, 0))),
         "point on a rounded axis": beside(POINT, last("arm", "point", axis=(0, 1, 0))).replace(
             'xyz="0.0 0.0 0.4"', 'xyz="0.0 0.4 1.5e-6"'
         ),

@@ -143,6 +143,18 @@ def test_which_joints_are_held_is_not_asked_while_it_stays_so(monkeypatch, held,
     assert [each.call_count for each in counts] == [points, points * held]
 
 
+def test_a_joint_that_breaks_loose_and_gets_less_friction_may_turn_another_around():
+    """By the inverse dynamics, Coulomb friction is against each motion; the shoulder moves against its effort."""
+    coulomb, effort, none = [1.0, 1.0, 0.05], np.array([-0.45, -1.8, -1.18]), np.zeros(3)
+    friction = [FrictionSettings(coulomb=each, static_friction=1.0) for each in coulomb]
+    arm = plant_of("prr", 1e-6, gravity=none, q0=[0.5, 0.57, 0.39], friction=friction)
+    arm.apply(effort)
+    arm.step()
+    force = effort - arm.dynamics.inverse(arm.q, none, arm.qd / 1e-6)
+    np.testing.assert_allclose(force, coulomb * np.sign(arm.qd), rtol=1e-4)
+    assert np.sign(arm.qd).tolist() == [-1.0, 1.0, -1.0]
+
+
 @pytest.mark.parametrize("compiled", [True, False])
 def test_sticking_and_sliding(compiled):
     """A mass pulled by a spring at constant speed sticks and slips; each stick ends at a pull of just Fs."""

@@ -135,12 +135,15 @@ ANTENNA = """<link name="antenna"><inertial><mass value="1e-6"/>
     <joint name="mast" type="fixed"><parent link="%s"/><child link="antenna"/></joint></robot>"""
 
 
-@pytest.mark.parametrize("arm", ["tilted", "omitted", "welded", "branched", "gantry", "with antenna"])
+@pytest.mark.parametrize("arm", ["tilted", "omitted", "welded", "branched", "gantry", "with antenna", "with rotor"])
 def test_parameters_reach_mujoco(arm):
     """Payload, armature, friction, other inertias and gravity; whatever the importer would have made of the arm."""
-    robot = rd.load_robot(arms.awkward()[arm.replace("with antenna", "tilted")])
+    robot = rd.load_robot(arms.awkward()["tilted" if arm.startswith("with") else arm])
     if arm == "with antenna":  # a body at rest may have an impossible inertia
         robot = rd.load_robot(robot.urdf.replace("</robot>", ANTENNA % robot.links[0].name))
+    if arm == "with rotor":  # an inertia without a mass, which MuJoCo drops
+        rotor = ANTENNA.replace("1e-6", "0").replace('ixy="6e-8"', 'ixy="0"').replace("e-8", "e-2")
+        robot = rd.load_robot(robot.urdf.replace("</robot>", rotor % robot.links[-1].name))
     n = robot.n
     drawn = Mismatch(mass_spread=0.3, com_spread=0.05, inertia_spread=0.3, payload_mass=0.7).draw(robot, 5)
     dynamics = rd.create_dynamics(
@@ -150,7 +153,7 @@ def test_parameters_reach_mujoco(arm):
         armature=np.linspace(0.1, 0.4, n),
         viscous=np.ones(n),
         compiled=False,
-        **drawn.parameters,
+        **(drawn.parameters if arm != "with rotor" else {}),
     )
     model, rng = MuJoCoModel(dynamics), np.random.default_rng(2)
     q, qd, x = rng.uniform(-0.3, 0.3, (3, n))

@@ -155,6 +155,11 @@ def test_a_load_can_be_faster_than_the_drive():
     lift.apply([40.0])
     lift.advance(0.2)
     assert lift.qd[0] == pytest.approx(-3.0 - G * (1.0 - pushed) + (20.0 - G) * 0.2, rel=1e-9)
+    lift.reset([0.0], [-5.0])
+    for effort in (0.0, -0.1):
+        lift.apply([effort])
+        lift.advance(0.01)
+    assert lift.qd[0] == pytest.approx(-5.0 - G * 0.02, rel=1e-9)
 
 
 def test_a_drive_that_may_not_move():

@@ -93,7 +93,7 @@ def left_jacobian_inverse(phi: ArrayLike) -> Array:
     small = theta < SERIES
     half = np.where(small, 1.0, theta / 2.0)
     exact = (1.0 - half * np.cos(half) / np.sin(half)) / np.where(small, 1.0, square)
-    factor = np.where(small, 1 / 12 + square / 720 + square**2 / 30240 + square**3 / 1209600, exact)
+    factor = np.where(small, 1 / 12 + square / 720 + square**2 / 30240, exact)
     return np.eye(3) - matrix / 2.0 + factor[..., None, None] * matrix @ matrix
 
 
@@ -111,5 +111,5 @@ def coefficients(theta: Array) -> tuple[Array, Array, Array]:
     half = np.sin(safe / 2.0)
     a = np.where(small, 1 - square / 6 + square**2 / 120 - square**3 / 5040, np.sin(safe) / safe)
     b = np.where(small, 1 / 2 - square / 24 + square**2 / 720 - square**3 / 40320, 2.0 * (half / safe) ** 2)
-    series = 1 / 6 - square / 120 + square**2 / 5040 - square**3 / 362880
-    return a, b, np.where(small, series, (safe - np.sin(safe)) / safe / safe**2)
+    c = np.where(small, 1 / 6 - square / 120 + square**2 / 5040, (safe - np.sin(safe)) / safe / safe**2)
+    return a, b, c

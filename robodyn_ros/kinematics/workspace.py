@@ -186,7 +186,7 @@ def analyse(
     J = _chosen(J, rows)
     m = len(J)
     U, sigma, Vt = np.linalg.svd(J)
-    rank = int(np.count_nonzero(sigma > tolerance * sigma[0])) if sigma[0] > 0.0 else 0
+    rank = int(np.count_nonzero(sigma > tolerance * sigma[0]))
     least, greatest = (float(sigma[-1]), float(sigma[0])) if rank == len(sigma) else (0.0, float(sigma[0]))
     lengths = np.zeros(m)
     lengths[:rank] = sigma[:rank]

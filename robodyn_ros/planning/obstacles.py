@@ -104,8 +104,8 @@ def box(
     Raises:
         InputError: a vector is not three finite numbers, or a length is not above 0.
     """
-    turn = Pose.from_xyz_rpy((0.0, 0.0, 0.0), _array(name, "rpy", rpy, (3,)).tolist()).rotation
-    return Box(name, _array(name, "center", center, (3,)), _lengths(name, "size", size, (3,)), turn)
+    pose = Pose.from_xyz_rpy(_array(name, "center", center, (3,)).tolist(), _array(name, "rpy", rpy, (3,)).tolist())
+    return Box(name, pose.translation, _lengths(name, "size", size, (3,)), pose.rotation)
 
 
 def read_obstacles(path: str | os.PathLike[str]) -> tuple[Obstacle, ...]:

@@ -235,13 +235,10 @@ class _Parser:
             else:
                 self._root = element
             self._open.append(element)
-        suspicious = self._depth == 1 or "quat_xyzw" in attributes or tag.startswith("xacro:")
-        if suspicious and self._objection is None:
-            self._objection = self._objection_to(tag, attributes)
+        self._objection = self._objection or self._objection_to(tag, attributes)
 
     def _objection_to(self, tag: str, attributes: dict[str, str]) -> RobotDescriptionError | None:
-        is_read = not any(each.tag in _UNREAD for each in self._open)
-        if tag.startswith("xacro:") and tag not in _DEFINITIONS and is_read:
+        if tag.startswith("xacro:") and tag not in _DEFINITIONS and all(each.tag not in _UNREAD for each in self._open):
             return self._error_here(f"<{tag}> is unresolved; run xacro on the file first")
         if self._depth == 1 and tag != "robot":
             return self._error_here(f"the root tag is <{tag}>, a URDF's is <robot>")
@@ -412,6 +409,4 @@ def _is_new(element: ET.Element) -> bool:
 
 def _written(element: ET.Element) -> str:
     """The XML of an element that is added."""
-    inside = "".join(map(_written, element))
-    head = "".join(f' {name}="{value}"' for name, value in element.items())
-    return f"<{element.tag}{head}>{inside}</{element.tag}>" if inside else f"<{element.tag}{head}/>"
+    return ET.tostring(element, encoding="unicode").replace(" />", "/>")

@@ -91,7 +91,7 @@ static int goes_on(const Settings* s, const Tool* y, double gap, const ToolPose*
 static void keep_pose(Tool* y, double stamp, const ToolPose* pose) {
   if (y->knots < 2 || y->stamp[0] - y->stamp[1] >= KNOT) {
     for (int k = 3; k > 0; --k) { y->knot[k] = y->knot[k - 1]; y->stamp[k] = y->stamp[k - 1]; }
-    if (y->knots < 4) ++y->knots;
+    ++y->knots;
   }
   y->knot[0] = *pose; y->stamp[0] = stamp;
 }

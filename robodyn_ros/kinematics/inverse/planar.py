@@ -125,7 +125,7 @@ def planar_arm(robot: Robot, link: str) -> PlanarArm:
     links = elbow - shoulder, tip - elbow
     if abs(links[1]) < PLANAR_TOLERANCE:
         raise robot.description_error(f"link {link!r}", f"lies on the axis of joint {names[-1]!r}")
-    sense = 1.0 if normal @ second[3:] > 0.0 else -1.0
+    sense = float(np.sign(normal @ second[3:]))
     lengths, level, home = (abs(links[0]), abs(links[1])), float(tool @ normal), found.home[:3, :3]
     name: Literal["RR", "PRR"] = "RR" if kind == "RR" else "PRR"
     return PlanarArm(robot, name, links, lengths, sense, shoulder, plane, normal, level, home)

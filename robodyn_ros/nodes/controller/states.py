@@ -13,6 +13,7 @@ is an error: a joint is missing. The positions of locked joints are remembered t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -52,7 +53,7 @@ class StateMerger:
         self._q, self._qd = np.zeros((2, n))
         self._moving, self._fresh = np.zeros((2, n), dtype=bool)  # has a velocity; came since the last complete state
         self._begin = -1
-        self._whole_at = -(2**62)  # when a message with all joints came [ns]
+        self._whole_at = -math.inf  # when a message with all joints came [ns]
 
     def read(self, data: bytes, now: int, timeout: float) -> Measured | None:
         """The state, if this message, which came at a time [ns], completes it; None if it does not, or has other joints
@@ -95,7 +96,7 @@ class StateMerger:
             self._note(decode(data, JointState))
 
     def _note(self, message: JointState) -> None:
-        if not self._others or len(message.position) != len(message.name):
+        if len(message.position) != len(message.name):
             return
         for name, position in zip(message.name, message.position, strict=True):
             if name in self._others and np.isfinite(position):

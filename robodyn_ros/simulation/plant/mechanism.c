@@ -26,9 +26,8 @@
              1/2 w⁺ᵀ M w⁺ ≤ 1/2 wᵀ M w.
    step      1. Find the mode of the state. 2. Integrate in that mode to the end of the step. 3. Find the first event:
              the first joint that leaves the mode's domain, by the root of the cubic through both ends. Without an event
-             the step is done. 4. Refine its time by Newton's method on the integrator itself, or by regula falsi where
-             that does not converge, and go to the state at that time. 5. Apply the impulses of rigid stops, and
-             continue at 1 with the rest of the step.
+             the step is done. 4. Refine its time by regula falsi on the integrator itself, and go to the state at that
+             time. 5. Apply the impulses of rigid stops, and continue at 1 with the rest of the step.
 
    So stops and friction only dissipate energy.
 
@@ -42,8 +41,7 @@
 #define LCP_ROUNDING 1e-10 /* rounding error of r, relative to the greatest load */
 #define PIVOTS 1000 /* most pivots; each joint takes one or two, more only if M is not positive definite */
 #define BISECTIONS 52 /* to find the root of a cubic in a step: the binary digits of a double */
-#define REFINEMENTS 4 /* Newton steps to find an event; each reduces the error by that of the cubic, about 1e-3 */
-#define BRACKETINGS 60 /* most steps of regula falsi after that, for a stiff motion, which no cubic approximates */
+#define BRACKETINGS 60 /* most steps of regula falsi to find an event; many only for a stiff motion, which is no cubic */
 #define CLOSE 1e-13 /* tolerance of a joint's distance to its bound at an event, relative to its motion in the step */
 
 enum { @failures }; /* why a step failed */
@@ -198,16 +196,13 @@ static void find_contacts(const System* y, const double* direction) {
   }
 }
 
-/* The loads that a joint can bear, of friction and rigid stops (rows R_LOW, R_HIGH), and with the drive at its velocity
-   limit. */
+/* The loads that a joint can bear: of friction, rigid stops, and the drive at its velocity limit. */
 static void find_bounds(double (*row)[N], int i, double* low, double* high) {
   const double q = row[Q][i], v = row[V][i], effort = row[EFFORT][i], speed = row[SPEED][i];
   const double borne = v == 0 ? row[STATIC_FRICTION][i] : 0;
   const int rigid = v == 0 && row[STIFFNESS][i] == 0;
-  row[R_LOW][i] = rigid && q >= row[UPPER][i] ? -INFINITY : -borne;
-  row[R_HIGH][i] = rigid && q <= row[LOWER][i] ? INFINITY : borne;
-  *low = row[R_LOW][i] - (v == speed ? fmax(effort, 0) : 0);
-  *high = row[R_HIGH][i] + (v == -speed ? fmax(-effort, 0) : 0);
+  *low = rigid && q >= row[UPPER][i] ? -INFINITY : -borne - (v == speed ? fmax(effort, 0) : 0);
+  *high = rigid && q <= row[LOWER][i] ? INFINITY : borne + (v == -speed ? fmax(-effort, 0) : 0);
 }
 
 /* The fastest of the joints that break loose from rest; -1 for none. It gets less friction at once. That may free other
@@ -305,10 +300,8 @@ static int applies(const System* s) {
   bare(s, q, v, force, a);
   hold(s, q, a, r);
   for (int k = 0; k < s->count; ++k) {
-    const int i = s->held[k];
-    const double u = row[EFFORT][i];
-    const double low = row[R_LOW][i] - (v[i] >= row[SPEED][i] && u > 0 ? u : 0);
-    const double high = row[R_HIGH][i] + (v[i] <= -row[SPEED][i] && u < 0 ? -u : 0);
+    double low, high;
+    find_bounds(row, s->held[k], &low, &high);
     if (!(r[k] >= low && r[k] <= high)) return 0;
   }
   return 1;
@@ -342,9 +335,8 @@ static int step_in_mode(const Plant* s) {
 
 /* --- steps with events */
 
-/* A joint leaves the mode's domain: when, as a part of the step; its bound, a velocity if `moving`; the change of that
-   quantity in a step. */
-typedef struct { double part, bound, slope; int joint, moving; } Event;
+/* A joint leaves the mode's domain: when, as a part of the step; its bound, a velocity if `moving`. */
+typedef struct { double part, bound; int joint, moving; } Event;
 
 /* The last point in [0, 1) before sign times the cubic turns positive. */
 static double crossing(double a, double b, double c, double d, double sign) {
@@ -362,19 +354,12 @@ static int first_event(double (*row)[N], const double* q1, const double* v1, dou
   int found = 0;
   for (int moving = 0; moving < 2; ++moving) EACH {
     const double low = row[moving ? V_LOW : Q_LOW][i], high = row[moving ? V_HIGH : Q_HIGH][i];
-    const double end = moving ? v1[i] : q1[i];
-    if (!(end < low || end > high)) continue;
-    const double bound = end < low ? low : high, side = end < low ? -1 : 1;
+    const double end = moving ? v1[i] : q1[i], bound = clamped(end, low, high), side = sign(end - bound);
+    if (side == 0) continue;
     const double v0 = dt * v[i], rise = q1[i] - q[i], w = dt * v1[i];
     const double a = v0 + w - 2 * rise, b = 3 * rise - 2 * v0 - w;
     Event event = {.bound = bound, .joint = i, .moving = moving};
-    if (moving) {
-      event.part = crossing(0, 3 * a, 2 * b, v0 - dt * bound, side);
-      event.slope = (6 * a * event.part + 2 * b) / dt;
-    } else {
-      event.part = crossing(a, b, v0, q[i] - bound, side);
-      event.slope = (3 * a * event.part + 2 * b) * event.part + v0;
-    }
+    event.part = moving ? crossing(0, 3 * a, 2 * b, v0 - dt * bound, side) : crossing(a, b, v0, q[i] - bound, side);
     if (!found || event.part < first->part) *first = event;
     found = 1;
   }
@@ -424,21 +409,16 @@ static int reach(Plant* s, Event* event, double dt, double (*end)[N], double (*t
   const int i = event->joint;
   double low = 0, high = 1, last = 0, before = s->y.row[Q + event->moving][i] - event->bound;
   double after = end[event->moving][i] - event->bound;
-  const double side = sign(after);
-  for (int k = 0; k < REFINEMENTS + BRACKETINGS; ++k) {
+  const double side = sign(after), close = CLOSE * fabs(after - before);
+  for (int k = 0; k < BRACKETINGS; ++k) {
     if (integrate(s, event->part * dt, then[0], then[1])) return 1;
     const double off = then[event->moving][i] - event->bound;
-    if (fabs(off) <= CLOSE * fabs(event->slope)) return 0;
-    double better = k < REFINEMENTS && event->slope != 0 ? event->part - off / event->slope : 0;
+    if (fabs(off) <= close) return 0;
     if (off * side > 0) { high = event->part; after = off; before *= last > 0 ? 0.5 : 1; }
     else { low = event->part; before = off; after *= last < 0 ? 0.5 : 1; }
-    if (low < better && better < high) last = 0;
-    else {
-      last = side * off;
-      better = low + (high - low) * (before * after < 0 ? before / (before - after) : 0.5);
-    }
-    if (better == low || better == high) return 0;
-    event->part = better;
+    last = side * off;
+    event->part = low + (high - low) * (before * after < 0 ? before / (before - after) : 0.5);
+    if (event->part == low || event->part == high) return 0;
   }
   return 0;
 }

@@ -46,12 +46,12 @@ MOTION, MECHANISM = ((FOLDER / f"{name}.c").read_text(encoding="utf-8") for name
 ROWS = (
     *("Q", "V", "EFFORT"),
     *("DIRECTION", "HELD", "OVER", "CONTACT"),
-    *("Q_LOW", "Q_HIGH", "V_LOW", "V_HIGH", "R_LOW", "R_HIGH"),
+    *("Q_LOW", "Q_HIGH", "V_LOW", "V_HIGH"),
     *map(str.upper, JointEffects._fields),
 )
 """Rows of a frame (len(ROWS), n): state and effort; the mode: direction of sliding, joints that are held, beyond their
-velocity limit (+1 or -1), or at a compliant stop (+1 or -1), its domain of positions and velocities, and the loads that
-friction and rigid stops bear; and the arm's constants."""
+velocity limit (+1 or -1), or at a compliant stop (+1 or -1), and its domain of positions and velocities; and the arm's
+constants."""
 
 FAILURES = ("NONE", "UNSOLVED", "BEYOND", "NOT_HELD")
 """Why a step failed: its equation was not solved, it leads beyond the range of a simulation, or no forces were found
@@ -190,7 +190,7 @@ class Plant(PlantBase):
         model = compiled_model(self.dynamics)
         if model is not None:
             return model.symbols
-        parameters: Array = np.eye(1, IN_PYTHON_PARAMETERS)[0]
+        parameters: Array = np.eye(IN_PYTHON_PARAMETERS)[0]
         parameters.view(np.uint64)[3] = ctypes.cast(self._forward, ctypes.c_void_p).value or 0
         return parameters
 

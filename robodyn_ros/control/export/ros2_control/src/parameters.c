@@ -6,7 +6,7 @@
    Formulas that also exist in Python are traced from it: gains, a payload's inertial parameters, and the uncertainty of
    states (model_gains, model_payload, model_uncertainty). The other code only copies numbers, as CoreSettings,
    ContactThresholds and make_loop_settings do for the node; test_control_export.py compares the results. Two checks
-   differ from the node's: a payload's inertia by Sylvester's criterion in place of eigenvalues, and the period by that
+   differ from the node's: a payload's inertia by the pivots of its matrix in place of eigenvalues, and the period by that
    of the exported gains (check_period). */
 
 struct ArmSettings {
@@ -67,12 +67,11 @@ static int check_ranges(const Parameters* given, char* problem, size_t size) {
 
 /* --- the model */
 
-/* Eigenvalues of a symmetric matrix of three rows are not negative, up to rounding: Sylvester's criterion. */
+/* Eigenvalues of a symmetric matrix of three rows are not negative, up to a tolerance: the pivots of its elimination. */
 static int is_positive(double xx, double xy, double xz, double yy, double yz, double zz, double tolerance) {
   xx += tolerance; yy += tolerance; zz += tolerance;
-  const double minor = xx * yy - xy * xy;
-  return xx >= 0 && yy >= 0 && zz >= 0 && minor >= 0 && xx * zz - xz * xz >= 0 && yy * zz - yz * yz >= 0
-         && minor * zz - yz * (xx * yz - xy * xz) + xz * (xy * yz - yy * xz) >= 0;
+  const double second = yy - xy * xy / xx, mixed = yz - xy * xz / xx;
+  return xx > 0 && second > 0 && zz - xz * xz / xx - mixed * mixed / second > 0;
 }
 
 static int find_model(ArmSettings* x, char* problem, size_t size) {
