@@ -196,19 +196,17 @@ static int is_drive_seen(const State* m, int i) {
   return m->consistency.realized_t > m->active_begin || is_found(&m->consistency, i);
 }
 
-/* Whether a drive responds: that motion shows at least a part of the commanded effort. If no velocity has been confirmed
-   since the reaction began: whether the model predicts that the joint accelerates, by its weight or by other joints. */
-static int drive_responds(const State* m, int i, double qd, const double* predicted) {
-  const Consistency* c = &m->consistency;
-  if (is_drive_seen(m, i)) return c->realized[i] * c->commanded[i] >= LEAST_RESPONSE * (c->commanded[i] * c->commanded[i]);
-  return predicted[i] * qd > 0;
+/* What that motion shows of the commanded effort: 1 for at least a part of it, -1 for as much of its reverse, 0 for
+   neither. */
+static int drive_response(const Consistency* c, int i) {
+  const double product = c->realized[i] * c->commanded[i], least = LEAST_RESPONSE * (c->commanded[i] * c->commanded[i]);
+  return product >= least ? 1 : product > -least ? 0 : -1;
 }
 
-/* Whether a drive is dead: that motion shows neither the commanded effort nor its reverse. */
-static int is_drive_dead(const State* m, int i) {
-  const Consistency* c = &m->consistency;
-  const double least = LEAST_RESPONSE * (c->commanded[i] * c->commanded[i]);
-  return is_drive_seen(m, i) && fabs(c->realized[i] * c->commanded[i]) < least;
+/* Whether a drive responds. If no velocity has been confirmed since the reaction began: whether the model predicts that
+   the joint accelerates, by its weight or by other joints. */
+static int drive_responds(const State* m, int i, double qd, const double* predicted) {
+  return is_drive_seen(m, i) ? drive_response(&m->consistency, i) > 0 : predicted[i] * qd > 0;
 }
 
 /* The speed above which a joint whose drive does not respond gets no more effort: it has accelerated. If this drive was
@@ -326,10 +324,18 @@ static void end_blind(State* m) {
   m->blind = 0;
 }
 
+/* Joints that disobey get zero effort. The effort of a dead drive stays: the drive may come back. */
+static void release(const State* m, double* effort) {
+  EACH {
+    const int dead = is_drive_seen(m, i) && drive_response(&m->consistency, i) == 0;
+    if (m->disobeys[i] && !dead) effort[i] = 0;
+  }
+}
+
 /* With valid states. Gravity and damping are those of the middle of the command, for which the position is extrapolated.
    After a fault that a drive may have caused, each joint is damped by itself, because a drive that disobeys does not take
-   its part of the damping. The last command carries the arm, because drives may repeat it until they brake; a joint
-   that disobeys gets zero effort, unless its drive is dead and may come back. Nonzero if it is the last. */
+   its part of the damping. The last command carries the arm, because drives may repeat it until they brake. Nonzero if it
+   is the last. */
 static int effort_with_state(const Settings* s, State* m, double t, const double* q, const double* qd, double* effort) {
   double held[N], now[N];
   if (m->blind) copy(m->found, q);
@@ -340,7 +346,7 @@ static int effort_with_state(const Settings* s, State* m, double t, const double
   if (m->carries || ends) carry(s, m, now, effort); else clear(effort);
   if (ends) {
     copy(m->found, q);
-    EACH if (m->disobeys[i] && !is_drive_dead(m, i)) effort[i] = 0;
+    release(m, effort);
     return 1;
   }
   target(m, t, held);
