@@ -27,12 +27,10 @@ from robodyn_ros.control.laws.base import Controller, Efforts, Reference
 from robodyn_ros.control.loop_settings import LoopSettings, law_feedback
 from robodyn_ros.control.momentum_observer import MomentumObserver
 from robodyn_ros.control.step import StepMemory, checked_total, control_step, joined, step_settings, views, width
-from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.dynamics import CompiledDynamics, Dynamics
 from robodyn_ros.dynamics.sensitivity import sensitivity_parameters, sensitivity_program
-from robodyn_ros.engine import c_interface
+from robodyn_ros.engine import Program, c_interface
 from robodyn_ros.engine.c_interface import CStructs, Record, address_of
-from robodyn_ros.engine.program import Program
 from robodyn_ros.engine.tracing import TraceError
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.robot import Array, ConfigurationSpace

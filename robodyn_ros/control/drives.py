@@ -50,8 +50,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robodyn_ros.errors import ConfigurationError, InputError, is_it
-from robodyn_ros.robot import Robot
-from robodyn_ros.robot.pose import Array, read_only
+from robodyn_ros.robot import Array, Robot, read_only
 from robodyn_ros.settings import NONE, CheckedSettings, names, setting
 
 LEAST_RATIO = 1e-6  #: Least magnitude of a gear ratio [-] or [rad/m].

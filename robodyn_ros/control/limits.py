@@ -25,8 +25,7 @@ from robodyn_ros.checks import is_within
 from robodyn_ros.control.core_library import NUMBERS
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import HoldingError, InputError, LimitError
-from robodyn_ros.robot import Array, Robot, random_positions
-from robodyn_ros.robot.pose import read_only
+from robodyn_ros.robot import Array, Robot, random_positions, read_only
 
 FARTHEST, RISE, START = (NUMBERS[name] for name in ("FARTHEST", "HELD_RISE", "HELD_START"))
 """The core's greatest position of a reference, longest rise of an effort, and least acceleration in that time

@@ -48,8 +48,7 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import finite_array
 from robodyn_ros.control.laws.base import SMOOTHING, FrictionCompensation
-from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.dynamics import CompiledDynamics, Dynamics
 from robodyn_ros.dynamics.task_space import TaskSpace
 from robodyn_ros.engine import Kernel, Program, digest
 from robodyn_ros.engine.casadi import ca

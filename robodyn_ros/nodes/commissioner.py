@@ -38,8 +38,7 @@ from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
 from robodyn_ros.nodes.common.executor import Exit, tell
 from robodyn_ros.nodes.common.messages import JointOrder, seconds
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, mention_unknown
-from robodyn_ros.robot import LockedJoints
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, LockedJoints
 
 WATCH_PERIOD = 0.01
 """Time between two checks that states come, and between two commands while none come [s]."""

@@ -36,8 +36,7 @@ from visualization_msgs.msg import MarkerArray
 from robodyn_ros import create_dynamics
 from robodyn_ros.checks import finite_array
 from robodyn_ros.control.faults.settings import SafetySettings
-from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.dynamics.parameters import Payload
+from robodyn_ros.dynamics import Dynamics, Payload
 from robodyn_ros.engine.casadi import need_casadi
 from robodyn_ros.errors import InputError, NotReadyError, RobodynError
 from robodyn_ros.nodes.common.arm_parameters import declare_gravity, declare_tool, observe_description
@@ -53,9 +52,7 @@ from robodyn_ros.planning.cost import SMOOTH, Cost, read_cost
 from robodyn_ros.planning.obstacles import Obstacle, read_obstacles
 from robodyn_ros.planning.plan import METHODS, Plan
 from robodyn_ros.planning.problem import LIMIT_RATIO, Goal, JointGoal, MotionLimits, Problem, ToolGoal
-from robodyn_ros.robot import LockedJoints, Robot
-from robodyn_ros.robot.pose import Array
-from robodyn_ros.robot.robot import tip
+from robodyn_ros.robot import Array, LockedJoints, Robot, tip
 from robodyn_ros.settings import CheckedSettings, choice, setting, switch
 
 need_casadi()  # the start of the node says so before ROS starts

@@ -18,8 +18,7 @@ from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory
 
 from robodyn_ros import create_dynamics
-from robodyn_ros.control.motion.point_to_point import point_to_point
-from robodyn_ros.control.motion.trajectory import Trajectory, read_trajectory
+from robodyn_ros.control import Trajectory, point_to_point, read_trajectory
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import ConfigurationError, NotReadyError
 from robodyn_ros.nodes.common.arm_parameters import observe_description
@@ -31,8 +30,7 @@ from robodyn_ros.nodes.common.parameters import NodeParameters, declare
 from robodyn_ros.nodes.common.script import Script, ScriptRunner, ScriptStep
 from robodyn_ros.nodes.common.watch import CONTROLLER, START_TOLERANCE, Watch, check_start, rest_position
 from robodyn_ros.planning.plan import Plan
-from robodyn_ros.robot import LockedJoints
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, LockedJoints
 
 PERIOD = 0.02
 """Time between two checks that the script can continue [s]."""

@@ -40,9 +40,7 @@ from robodyn_ros.nodes.common.executor import Exit
 from robodyn_ros.nodes.common.messages import JointOrder, seconds
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, mention_unknown
 from robodyn_ros.nodes.common.watch import CONTROLLER, Watch
-from robodyn_ros.robot import LockedJoints, Robot
-from robodyn_ros.robot.configuration import ConfigurationSpace
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, ConfigurationSpace, LockedJoints, Robot
 from robodyn_ros.settings import CheckedSettings, choice, setting
 
 ROLES = ("leader", "follower")

@@ -10,8 +10,9 @@ it, and :mod:`~robodyn_ros.robot.tree` orders them into the bodies of a :class:`
 locks some of its joints.
 """
 
-from robodyn_ros.robot.configuration import ConfigurationSpace, random_positions
-from robodyn_ros.robot.pose import Array, Pose
+from robodyn_ros.robot.configuration import ConfigurationSpace, position_ranges, random_positions
+from robodyn_ros.robot.description import read_document
+from robodyn_ros.robot.pose import Array, Pose, read_only
 from robodyn_ros.robot.reduction import LockedJoints
 from robodyn_ros.robot.robot import Body, Inertial, Joint, Link, Mimic, Robot, tip
 from robodyn_ros.robot.urdf import DescriptionSettings, as_robot, load_robot, reload_robot
@@ -30,7 +31,10 @@ __all__ = [
     "Robot",
     "as_robot",
     "load_robot",
+    "position_ranges",
     "random_positions",
+    "read_document",
+    "read_only",
     "reload_robot",
     "tip",
 ]

@@ -14,19 +14,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.control.laws.base import Controller, Reference
-from robodyn_ros.control.laws.gains import JointGains, gains
+from robodyn_ros.control import Controller, FileParameters, JointGains, Reference, durations, gains, rest_to_rest
 from robodyn_ros.control.loop_settings import check_limits, loop_default_values, make_law, model_parameters
-from robodyn_ros.control.motion.point_to_point import durations, rest_to_rest
-from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.document.plotting import LIMIT_LINE, REFERENCE_LINE, finish_joint_figure, law_figure, plot_errors
 from robodyn_ros.document.text import digits, quantity
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import EffortError, InputError, RobodynError
 from robodyn_ros.plugins import create, load_whole, origin, raised
-from robodyn_ros.robot import Joint, Robot
-from robodyn_ros.robot.configuration import position_ranges
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, Joint, Robot, position_ranges
 from robodyn_ros.simulation.plant.base import PlantSettings
 from robodyn_ros.simulation.plant.mismatch import Mismatch
 from robodyn_ros.simulation.plant.native import Plant

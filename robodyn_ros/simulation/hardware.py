@@ -36,8 +36,7 @@ from robodyn_ros.control.limits import check_position_limits
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import ConfigurationError, SimulationError
 from robodyn_ros.plugins import available, create, load
-from robodyn_ros.robot import Joint, Robot
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, Joint, Robot
 from robodyn_ros.settings import NONE, CheckedSettings, NamedValues, choice
 from robodyn_ros.simulation.devices import (
     CommandSettings,

@@ -14,8 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robodyn_ros.control.faults.table import FAULTS
-from robodyn_ros.robot import Robot
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, Robot
 
 STEP_FAILED, REFUSED = "step failed", "state refused"
 """Beginnings of a trial's messages about a failed step of the plant, and about a refused state."""

@@ -25,8 +25,7 @@ import numpy as np
 from robodyn_ros.document import plotting
 from robodyn_ros.errors import InputError, need
 from robodyn_ros.files import writing
-from robodyn_ros.robot import Joint, Robot
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, Joint, Robot
 from robodyn_ros.simulation.trial import Trial, TrialSamples, tracking_error
 
 QUANTITIES = (

@@ -20,12 +20,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.control import core_library
+from robodyn_ros.control import ControlLoop, LoopSettings, Trajectory, core_library
 from robodyn_ros.control.faults.sampling import GAIN_MARGIN, stable_ratio
 from robodyn_ros.control.laws.base import checked_result
-from robodyn_ros.control.loop import ControlLoop
-from robodyn_ros.control.loop_settings import LoopSettings
-from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.engine.c_interface import address_of, required, text_key
 from robodyn_ros.errors import InputError, RobodynError, SimulationError

@@ -30,8 +30,7 @@ from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import make_loop_settings, model_parameters, with_streams
 from robodyn_ros.control.motion.streams import StreamedTool
 from robodyn_ros.control.parameter_file import FileParameters
-from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.dynamics import CompiledDynamics, Dynamics
 from robodyn_ros.dynamics.sensitivity import sensitivity_parameters, sensitivity_program
 from robodyn_ros.dynamics.symbolic.listing import facts, plain
 from robodyn_ros.engine.codegen import scalar_source

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.limits import Limits
-from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.dynamics import CompiledDynamics, Dynamics
 from robodyn_ros.dynamics.sensitivity import sensitivity_parameters, sensitivity_program
 from robodyn_ros.engine import Kernel
 from robodyn_ros.robot import Array, Robot

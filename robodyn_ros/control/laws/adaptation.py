@@ -26,8 +26,7 @@ import numpy as np
 
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.parameters import BASIS, to_pseudo
-from robodyn_ros.robot import Array, tip
-from robodyn_ros.robot.configuration import position_ranges
+from robodyn_ros.robot import Array, position_ranges, tip
 from robodyn_ros.settings import CheckedSettings, choice, setting
 
 UNKNOWN = ("payload", "friction", "payload_and_friction", "everything")

@@ -40,8 +40,7 @@ from robodyn_ros.control.laws import base
 from robodyn_ros.control.laws.adaptation import Adaptation, AdaptiveSettings
 from robodyn_ros.control.laws.base import AccelerationGains, Controller, Efforts, FrictionCompensation, Reference
 from robodyn_ros.control.step import differ
-from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.dynamics.parameters import Parameters
+from robodyn_ros.dynamics import CompiledDynamics, Parameters
 from robodyn_ros.engine import Kernel
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot.pose import Array

@@ -24,8 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robodyn_ros.control.laws.base import Controller, Efforts, Reference
-from robodyn_ros.dynamics import Dynamics, Parameters
-from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.dynamics import CompiledDynamics, Dynamics, Parameters
 from robodyn_ros.engine import Kernel, Program, digest
 from robodyn_ros.engine.casadi import ca, has_casadi, missing
 from robodyn_ros.engine.program import class_key, hash_sources

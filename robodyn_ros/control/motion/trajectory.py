@@ -34,8 +34,7 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import finite_array, is_any
 from robodyn_ros.errors import InputError
-from robodyn_ros.robot import Robot
-from robodyn_ros.robot.pose import Array, read_only
+from robodyn_ros.robot import Array, Robot, read_only
 
 if TYPE_CHECKING:
     from scipy.interpolate import BPoly

@@ -22,8 +22,7 @@ from robodyn_ros.errors import ConfigurationError, LimitError, NotReadyError, ne
 from robodyn_ros.nodes.common.client_library import LATCHED, on_topic
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, unknown_parameters
 from robodyn_ros.plugins import available
-from robodyn_ros.robot import DescriptionSettings, Robot
-from robodyn_ros.robot.description import read_document
+from robodyn_ros.robot import DescriptionSettings, Robot, read_document
 from robodyn_ros.robot.mjcf import is_mjcf
 from robodyn_ros.robot.urdf import build
 

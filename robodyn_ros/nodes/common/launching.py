@@ -16,8 +16,7 @@ from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 
 from robodyn_ros.control.parameter_file import parameters_text, read_parameters
 from robodyn_ros.errors import ConfigurationError, RobotDescriptionError
-from robodyn_ros.robot import DescriptionSettings
-from robodyn_ros.robot.description import read_document
+from robodyn_ros.robot import DescriptionSettings, read_document
 from robodyn_ros.robot.reduction import joints_between
 from robodyn_ros.robot.urdf import ACCEPTED, build
 from robodyn_ros.settings import NONE, split_names

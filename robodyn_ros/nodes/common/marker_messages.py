@@ -16,8 +16,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.kinematics import Kinematics, se3
 from robodyn_ros.nodes.common.messages import stamp, to_pose
-from robodyn_ros.robot import Robot
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, Robot
 from robodyn_ros.view.marks import Arrow, Ball, Color, Line, Mark, Shape, moving_shapes
 
 GHOST = 0.35

@@ -21,8 +21,7 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robodyn_ros.checks import finite_array
-from robodyn_ros.control.laws.base import Reference
-from robodyn_ros.control.motion.trajectory import Trajectory
+from robodyn_ros.control import Reference, Trajectory
 from robodyn_ros.errors import InputError, RobodynError, is_it
 from robodyn_ros.kinematics import se3, so3
 from robodyn_ros.robot.pose import Array, quaternion_rotation

@@ -27,10 +27,7 @@ from robodyn_ros.errors import InputError, NotReadyError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.nodes.common.client_library import NEWEST, RELIABLE, on_topic
 from robodyn_ros.nodes.common.messages import JointOrder, seconds, to_matrix
-from robodyn_ros.robot import Robot
-from robodyn_ros.robot.configuration import ConfigurationSpace
-from robodyn_ros.robot.pose import Array
-from robodyn_ros.robot.robot import tip
+from robodyn_ros.robot import Array, ConfigurationSpace, Robot, tip
 from robodyn_ros.settings import TOOL
 from robodyn_ros.view.marks import Mark, box_lines, foot_on_wall, force_arrow, stiffness_ball, wall_lines
 

@@ -37,8 +37,7 @@ from robodyn_ros.nodes.common.messages import serve
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, mention_unknown
 from robodyn_ros.nodes.simulator.pace import Lockstep, RealTime
 from robodyn_ros.nodes.simulator.topics import CommandInput, HeldJoints, SimulatorOutput, WrenchInput
-from robodyn_ros.robot import LockedJoints, Robot
-from robodyn_ros.robot.robot import tip
+from robodyn_ros.robot import LockedJoints, Robot, tip
 from robodyn_ros.settings import CheckedSettings, setting, switch
 from robodyn_ros.simulation.hardware import arm_groups, initial_positions, joint_groups, make_hardware
 from robodyn_ros.simulation.plant.mismatch import Mismatch

@@ -27,8 +27,7 @@ from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.nodes.common.client_library import NEWEST, RECORDED, RELIABLE
 from robodyn_ros.nodes.common.messages import NANO, JointOrder, values_of
 from robodyn_ros.nodes.simulator.pace import Lockstep
-from robodyn_ros.robot import LockedJoints
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, LockedJoints
 from robodyn_ros.simulation.devices import SensorReading
 from robodyn_ros.simulation.hardware import Hardware
 from robodyn_ros.simulation.plant.external_forces import ExternalForces

@@ -22,16 +22,14 @@ from rclpy.parameter import Parameter
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
-from robodyn_ros.control.motion.point_to_point import durations, rest_to_rest
-from robodyn_ros.control.motion.trajectory import Trajectory
+from robodyn_ros.control import Trajectory, durations, rest_to_rest
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.nodes.common.client_library import LATCHED, NEWEST, RELIABLE
 from robodyn_ros.nodes.common.marker_messages import PLAN_COLOR, tool_path
 from robodyn_ros.nodes.common.messages import from_trajectory, to_pose, to_trajectory
 from robodyn_ros.nodes.common.watch import CONTROLLER, SIMULATOR, PoseWatch, Watch, weight
-from robodyn_ros.robot import Robot
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, Robot
 from robodyn_ros.view import Line, Mark
 from robodyn_ros.view.browser import Browser, Gizmo, Pusher
 from robodyn_ros.view.drawing import ArmDrawing, MarkDrawing

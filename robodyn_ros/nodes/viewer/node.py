@@ -37,8 +37,7 @@ from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare
 from robodyn_ros.nodes.common.watch import CONTROLLER, ToolWatch, Watch, merged_values
 from robodyn_ros.nodes.viewer.interaction import ArmRequests, ViewPlan, ViewPush, ViewTarget
 from robodyn_ros.plugins import available
-from robodyn_ros.robot import Robot
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, Robot
 from robodyn_ros.robot.xacro import split_arguments
 from robodyn_ros.settings import CheckedSettings, setting
 from robodyn_ros.view.browser import PORT, Browser

@@ -18,14 +18,11 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import as_real, finite_array, in_short
 from robodyn_ros.control.limits import check_position_limits, saturate
-from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.dynamics.parameters import Payload
+from robodyn_ros.dynamics import Dynamics, Payload
 from robodyn_ros.engine.c_interface import Uncopied
 from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.plugins import create, require
-from robodyn_ros.robot import Robot
-from robodyn_ros.robot.pose import Array, read_only
-from robodyn_ros.robot.robot import tip
+from robodyn_ros.robot import Array, Robot, read_only, tip
 from robodyn_ros.settings import CheckedSettings, setting
 from robodyn_ros.simulation.plant.external_forces import Contact, ExternalForces
 from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, StopSettings, joint_effects, urdf_friction

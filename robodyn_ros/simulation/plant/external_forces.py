@@ -40,8 +40,7 @@ from robodyn_ros.engine.codegen import kernel_source
 from robodyn_ros.errors import InputError, NotReadyError
 from robodyn_ros.kinematics.forward import ORIGIN, Kinematics
 from robodyn_ros.kinematics.tree import build_tree, geometry
-from robodyn_ros.robot import Link, Robot
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, Link, Robot
 from robodyn_ros.settings import CheckedSettings, setting, text
 from robodyn_ros.simulation.plant.joint_effects import STIFF, impact_rate, sample_inverse_masses
 

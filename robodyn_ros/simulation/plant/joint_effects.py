@@ -45,9 +45,7 @@ from numpy.typing import ArrayLike
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import InputError
 from robodyn_ros.plugins import create
-from robodyn_ros.robot import Robot
-from robodyn_ros.robot.configuration import random_positions
-from robodyn_ros.robot.pose import Array, read_only
+from robodyn_ros.robot import Array, Robot, random_positions, read_only
 from robodyn_ros.settings import CheckedSettings, setting
 from robodyn_ros.simulation.integrators.base import Integrator
 from robodyn_ros.simulation.integrators.sdirk4 import SDIRK4

@@ -19,9 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robodyn_ros.dynamics.parameters import Payload, parameters_of
-from robodyn_ros.robot import Inertial, Robot
-from robodyn_ros.robot.pose import Array, read_only
-from robodyn_ros.robot.robot import tip
+from robodyn_ros.robot import Array, Inertial, Robot, read_only, tip
 from robodyn_ros.settings import CheckedSettings, setting
 from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, urdf_friction
 

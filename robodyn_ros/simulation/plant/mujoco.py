@@ -34,8 +34,7 @@ from robodyn_ros.control.motion.point_to_point import rest_to_rest
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.parameters import parameters_of, standard_parameters, to_inertial
 from robodyn_ros.errors import ConfigurationError, InputError, need
-from robodyn_ros.robot import Link, Robot
-from robodyn_ros.robot.description import read_document
+from robodyn_ros.robot import Link, Robot, read_document
 from robodyn_ros.robot.pose import MOMENTS, Array
 from robodyn_ros.settings import CheckedSettings, setting, whole
 from robodyn_ros.simulation.plant.base import PlantBase, PlantSettings, unstable

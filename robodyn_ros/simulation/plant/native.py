@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.dynamics import CompiledDynamics, Dynamics
 from robodyn_ros.engine.c_interface import required, text_key
 from robodyn_ros.engine.codegen import scalar_source
 from robodyn_ros.engine.library import loaded

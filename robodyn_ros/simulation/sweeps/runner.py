@@ -21,7 +21,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from robodyn_ros.control.loop import ControlLoop
+from robodyn_ros.control import ControlLoop, Trajectory, rest_to_rest
 from robodyn_ros.control.loop_settings import (
     MODEL,
     PAYLOAD,
@@ -31,16 +31,13 @@ from robodyn_ros.control.loop_settings import (
     make_loop_settings,
     model_parameters,
 )
-from robodyn_ros.control.motion.point_to_point import rest_to_rest
-from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.control.parameter_file import FileParameters, LoadedParameters
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.parameters import standard_parameters
 from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.plugins import create, raised
-from robodyn_ros.robot import Robot, reload_robot
+from robodyn_ros.robot import Array, Robot, reload_robot
 from robodyn_ros.robot.description import UrdfEditor
-from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import TOOL
 from robodyn_ros.simulation.hardware import HardwareSettings, default_values, make_hardware_settings
 from robodyn_ros.simulation.sweeps.study import ARM, NODES, Case, Study

@@ -21,8 +21,7 @@ from robodyn_ros.control.laws.gains import JointGains
 from robodyn_ros.control.parameter_file import LoadedParameters, read_parameters, take_joints
 from robodyn_ros.errors import RobodynError, RobotDescriptionWarning, is_it
 from robodyn_ros.plugins import available, load
-from robodyn_ros.robot import DescriptionSettings, Robot, reload_robot
-from robodyn_ros.robot.description import read_document
+from robodyn_ros.robot import DescriptionSettings, Robot, read_document, reload_robot
 from robodyn_ros.robot.urdf import build
 from robodyn_ros.robot.xacro import split_arguments, with_arguments
 from robodyn_ros.simulation.sweeps.runner import CaseRunner, arm_quantities

@@ -27,8 +27,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.robot import reload_robot
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, reload_robot
 from robodyn_ros.simulation.sweeps.study import Study
 from robodyn_ros.simulation.sweeps.sweep import column
 from robodyn_ros.simulation.trial import simulated, stop_line

@@ -20,8 +20,7 @@ from typing import Any
 
 from robodyn_ros.errors import InputError, need
 from robodyn_ros.files import writing
-from robodyn_ros.robot import reload_robot
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, reload_robot
 from robodyn_ros.simulation.sweeps.backends import Backend
 from robodyn_ros.simulation.sweeps.runner import Chunk, Rows, chunks
 from robodyn_ros.simulation.sweeps.study import Study

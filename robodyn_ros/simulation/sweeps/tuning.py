@@ -20,8 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robodyn_ros.control.laws.gains import JointGains
-from robodyn_ros.robot import Robot, reload_robot
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, Robot, reload_robot
 from robodyn_ros.settings import CheckedSettings, setting, whole
 from robodyn_ros.simulation.sweeps.backends import Backend
 from robodyn_ros.simulation.sweeps.runner import Chunk, Rows
