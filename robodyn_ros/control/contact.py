@@ -32,14 +32,9 @@ from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import TOOL, CheckedSettings, NamedValues, choice, setting, text
 
-OBSERVED = ("nothing", "joints", "tool")
-"""Observed quantities: none, the efforts on the joints, or these and the wrench and the energy of a link."""
-
-BEHIND = "measured_behind_gear"
-"""Source of efforts that are measured behind the gears, without their friction: joints with torque sensors."""
-
-SOURCES = ("commanded", "measured", BEHIND, "sensor")
-"""Sources of the estimate: the efforts that were sent, those of the joint states, or a force-torque sensor."""
+OBSERVED = ("nothing", "joints", "tool")  #: None, the efforts on the joints, or also wrench and energy of a link.
+BEHIND = "measured_behind_gear"  #: Source of efforts that are measured behind the gears: torque sensors of the joints.
+SOURCES = ("commanded", "measured", BEHIND, "sensor")  #: Sources of the estimate of external efforts.
 
 
 def _wrench_threshold(event: str) -> Any:

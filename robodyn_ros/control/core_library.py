@@ -41,9 +41,7 @@ void* core_python(void* capsule, void* none) {
 }
 """
 
-SHARED = '#define CORE_SHARED __attribute__((visibility("hidden")))\n'
-"""Declaration of the functions that the pages of the core share: hidden outside of the library."""
-
+SHARED = '#define CORE_SHARED __attribute__((visibility("hidden")))\n'  #: What pages of the core share is hidden.
 REACTION = -1  #: Code of an update whose effort is the reaction to a fault.
 
 
@@ -125,8 +123,7 @@ def core_structs(n: int, around: Path | None = None) -> CStructs:
     return CStructs("".join(texts), {"N": n, "CORE_JOINTS": n})
 
 
-CODES: Mapping[str, int] = core_structs(1).constants
-"""Constants of the core that do not depend on the number of joints."""
+CODES: Mapping[str, int] = core_structs(1).constants  #: Those that do not depend on the number of joints.
 
 NUMBERS = {name: float(value) for name, value in re.findall(r"#define (\w+) (-?[\de.-]+) ", core_files()["memory.h"])}
 """Numbers that ``core/memory.h`` defines."""

@@ -107,9 +107,7 @@ def overload(robot: Robot, limit: Array, efforts: Array) -> str:
 
 POSES = 64  #: Number of poses, home and random ones, that are checked if the position of the arm is unknown.
 HELD = 1 / 8  #: Ratio of these poses in which a joint must be held [-].
-
-NO_WORSE = 1.01
-"""Factor on the present load up to which a change is accepted where the present limits are too low already."""
+NO_WORSE = 1.01  #: Factor on the present load up to which a change is accepted where limits are too low already.
 
 
 class StaticLoad(NamedTuple):

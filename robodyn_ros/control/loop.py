@@ -38,8 +38,7 @@ from robodyn_ros.control.step import Command
 from robodyn_ros.plugins import raised
 from robodyn_ros.robot.pose import Array
 
-CONTACTS = ("", "collision", "touch")
-"""Kinds of contact that the caller may have detected, in the order of ``core_set_contact``."""
+CONTACTS = ("", "collision", "touch")  #: Kinds of contact, in the order of ``core_set_contact``.
 
 _new: Any = tuple.__new__
 

@@ -32,13 +32,9 @@ from robodyn_ros.plugins import available, create, load, load_whole
 from robodyn_ros.robot import Array, Joint, Robot, tip
 from robodyn_ros.settings import TOOL, NamedValues, ParameterSpec, parameter_name
 
-MODEL: dict[str, Any] = {"dynamics": "rnea", "gravity": list(STANDARD_GRAVITY)}
-"""Defaults of the values that a model is made from."""
-
+MODEL: dict[str, Any] = {"dynamics": "rnea", "gravity": list(STANDARD_GRAVITY)}  #: Of the values that a model needs.
 NO_LIMIT = 1e301  #: Value of a parameter that stands for no limit; a parameter cannot be infinite.
-
-EFFORT_RATE = 100.0
-"""Default limit of an effort's rate, in effort limits per second: from zero to the limit in 10 ms [1/s]."""
+EFFORT_RATE = 100.0  #: Default limit of an effort's rate, in effort limits per second [1/s].
 
 PAYLOAD = (
     ParameterSpec("payload.mass", 0.0, "mass of the payload that the tool holds [kg]", "", (0.0, 1e6)),

@@ -94,8 +94,7 @@ def momentum_residual(
     return (residual + gain * (gained - explained)) / (1.0 + gain * np.maximum(dt, 0.0))
 
 
-_NUMBERS = ("memory", "bias", "found")
-"""Arrays that an observer changes from state to state."""
+_NUMBERS = ("memory", "bias", "found")  #: Arrays that an observer changes from state to state.
 
 
 class MomentumObserver:

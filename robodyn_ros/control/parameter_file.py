@@ -225,9 +225,7 @@ def refuse_replaced(name: str, place: str = "", node: str = "") -> None:
             raise InputError(name, f"{place} there is no such parameter any more: {told}".strip(), name)
 
 
-NOT_GIVEN = 1e6
-"""Position of a locked joint, in ``locked_joints.<joint>``, that stands for none, and bound of the others
-[rad] or [m]."""
+NOT_GIVEN = 1e6  #: Position of a locked joint that stands for none, and bound of the others [rad] or [m].
 
 
 def position_given(name: str, value: Any) -> float | None:

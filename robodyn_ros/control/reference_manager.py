@@ -26,11 +26,8 @@ from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.kinematics.se3 import as_pose
 from robodyn_ros.robot.pose import Array
 
-OVERLOAD_SAMPLES = 21
-"""Samples of a trajectory at which gravity and friction are compared with the effort limits before it is followed."""
-
+OVERLOAD_SAMPLES = 21  #: Samples of a trajectory at which gravity and friction are compared with limits.
 LONGEST_WAIT = 3600.0  #: Longest time until a trajectory may begin [s].
-
 ToolTarget = Literal["pose", "twist", "wrench"]  #: Kinds of targets that may be streamed to the tool.
 
 TOOL_STATES = {

@@ -40,9 +40,7 @@ GRAVITY_TOLERANCE = 1.2  #: Factor by which gravity may differ from the model's 
 INERTIA_TOLERANCE = 1.3  #: Factor by which inertia may differ from the model's [-].
 DRIFT = 0.01  #: Speed under full compensation that still counts as standing [rad/s] or [m/s].
 CARRIED = 0.25  #: Ratio of measured to modelled gravity below which the drive compensates gravity by itself [-].
-
-HELPED_FRICTION = 0.25
-"""Ratio of measured to described friction below which the drive may compensate friction by itself [-]."""
+HELPED_FRICTION = 0.25  #: Ratio of measured to described friction below which a drive may compensate it itself [-].
 
 
 @dataclass

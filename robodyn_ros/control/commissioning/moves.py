@@ -50,33 +50,19 @@ BELOW = 0.8  #: Ratio of the effort then to the break-away effort [-].
 BREAK_LOOSE_ERROR = 0.02  #: Position error at which feedback reaches the break-away effort [rad] or [m].
 BLOCKED = 0.03  #: Position error beyond which a joint is blocked, and its stroke ends [rad] or [m].
 LATENESS = 0.02  #: Greatest delay of efforts [s]: the growth of a push within this time is no friction.
-
-FREQUENCY_RANGE = (12.0, 40.0)
-"""Natural frequency of the feedback, at least and at most [rad/s]: slow enough for states at 200 Hz and a delay of
-10 ms."""
-
-GREATEST_RATE = 80.0
-"""Greatest rate of damping of any motion of the arm [1/s]: half the limit of stability with a delay of 10 ms."""
-
+FREQUENCY_RANGE = (12.0, 40.0)  #: Natural frequency of the feedback [rad/s], for states at 200 Hz and 10 ms of delay.
+GREATEST_RATE = 80.0  #: Greatest rate of damping of any motion [1/s]: half of what is stable with a delay of 10 ms.
 PUSH_RATE = 2.0 * FREQUENCY_RANGE[0]  #: Rate of damping during pushes and strokes [1/s].
 INTEGRAL_RATE = 5.0  #: Rate of the integral action [1/s].
-
-WINDOW = (0.3, 0.55)
-"""Range of the stroke in which efforts are measured, as ratio of its length [-]: far from break-away and turn."""
-
+WINDOW = (0.3, 0.55)  #: Range of the stroke in which efforts are measured, as ratio of its length [-].
 SINE_AT = 0.25  #: Place of the stroke at which the sine begins during the return, as ratio of its length [-].
 FREQUENCIES = (2.0 * np.pi, 8.0 * np.pi)  #: Least and greatest ω of the sine [rad/s].
 SPEED = 0.25  #: Greatest speed of the sine [rad/s] or [m/s].
 INERTIA_RATIO = 3.0  #: Desired ratio of inertial effort to friction during the sine [-].
 HIDDEN_RATIO = 0.3  #: Ratio of inertial effort to friction below which the inertia cannot be measured [-].
 PERIODS = 6  #: Number of periods of the sine; the first is not evaluated.
-
-GRAVITY_FACTOR = 1.5
-"""Greatest effort of a push as ratio of the gravity effort, if that is more than ``push_effort`` of the limit [-]."""
-
-PUSH_SPEED = 0.45
-"""Ratio of the speed limit at which a push ends [-]: until late efforts brake it, a light joint goes on speeding up."""
-
+GRAVITY_FACTOR = 1.5  #: Greatest effort of a push as ratio of the gravity effort, if above ``push_effort`` [-].
+PUSH_SPEED = 0.45  #: Ratio of the speed limit at which a push ends [-]: a light joint goes on speeding up for a time.
 STILL = 0.3  #: Time without motion after which the arm counts as at rest [s].
 DIFFERENCE = 1e-4  #: Step of a finite difference [rad] or [m].
 DECAY = 5.0  #: Damping with gravity compensation: the rate at which a speed decays [1/s].

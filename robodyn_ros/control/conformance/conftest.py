@@ -89,9 +89,7 @@ def _without_haste(name: str) -> dict[str, Any]:
 
 
 ON = ("prismatic and revolute joints", "tilted, negative and long axes", "branches")  #: The arms of the tests.
-
-WIDENING = {"exact": 1.0, "numerical": 1e6, "learned": 1e6}
-"""Tier of a law → factor of every tolerance; with 1e6, single precision passes a tolerance of 1e-12."""
+WIDENING = {"exact": 1.0, "numerical": 1e6, "learned": 1e6}  #: Tier → factor of every tolerance; 1e6: single precision.
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

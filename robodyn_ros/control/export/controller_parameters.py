@@ -33,9 +33,7 @@ MEANINGLESS = {"state_publishers", "contact.effort_source", "command_delay", "co
 loop has a fixed period. The loop in C estimates contacts from the efforts that are sent; the period that the gains need
 was computed at the export. A target pose is always a stream, whose reference is updated in every period."""
 
-GIVEN_BY_PARAMETERS = {"law.kp", "law.kd", "law.ki", "law.dynamics.symbols"}
-"""Settings of the step, besides its limits, that the exported code computes from parameters."""
-
+GIVEN_BY_PARAMETERS = {"law.kp", "law.kd", "law.ki", "law.dynamics.symbols"}  #: Settings of the step, computed in C.
 FINAL_COMMANDS = ("gravity", "zero", "damping")  #: Final commands to the drives when the controller is deactivated.
 
 FINAL_COMMAND = ParameterSpec(

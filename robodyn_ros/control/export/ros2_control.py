@@ -44,19 +44,11 @@ from robodyn_ros.settings import TOOL
 TEMPLATES = Path(__file__).with_name("ros2_control")
 
 PACKAGE_NAME = re.compile(r"[a-z](?:[a-z0-9]|_(?!_))*[a-z0-9]")  #: Names of ROS 2 packages (REP 144).
-
-EMAIL = re.compile(r"[-\w.%+]+@[-\w%]+(?:\.[-\w%]+)+")
-"""E-mail addresses that the tools for package.xml accept (``catkin_pkg.package.Person``)."""
-
+EMAIL = re.compile(r"[-\w.%+]+@[-\w%]+(?:\.[-\w%]+)+")  #: E-mail addresses that ``catkin_pkg.package.Person`` accepts.
 MANIFEST = ".robodyn_export"  #: File with a checksum of each file as it was written.
-
-GENERATED = ("src/", "config/parameters.yaml")
-"""Files that belong together and must not be changed by hand; all others may be changed."""
-
+GENERATED = ("src/", "config/parameters.yaml")  #: Files that belong together and must not be changed by hand.
 QUANTITIES = ("forward", "gravity", "inverse", "mass_matrix")  #: Quantities of the model that the loop uses.
-
-MODEL = {*QUANTITIES, "sensitivity", "uncertainty", "tool"}
-"""Functions with parameters, of the model or of the point of the tool; the others depend on positions alone."""
+MODEL = {*QUANTITIES, "sensitivity", "uncertainty", "tool"}  #: Functions with parameters, of model or tool.
 
 GENERATED_CODE = """/* {what}: generated code. */
 

@@ -62,8 +62,7 @@ def position_scale(robot: Robot) -> NDArray[np.float64]:
     return np.array([SLIDING if joint.position_unit == "m" else 1.0 for joint in robot.joints])
 
 
-AFFORDED = 0.25
-"""Ratio of an effort limit that a payload, or a push, may explain, so that a fault of the drive still shows [-]."""
+AFFORDED = 0.25  #: Ratio of an effort limit that a payload or a push may explain, so that faults still show [-].
 
 
 def explained_efforts(dynamics: CompiledDynamics, q: Array, safety: SafetySettings | None = None) -> dict[str, Array]:

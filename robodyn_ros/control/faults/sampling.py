@@ -30,21 +30,12 @@ from robodyn_ros.control.loop_settings import LoopSettings
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot.pose import Array
 
-GAIN_MARGIN = 1.1
-"""Gain margin of the law: with gains greater by this factor the sampled feedback must still be stable."""
-
-REACTION_MARGIN = 2.0
-"""Gain margin of the reactions: at half of the stable damping no velocity changes its sign within a period."""
-
+GAIN_MARGIN = 1.1  #: Gain margin of the law: with gains greater by this factor the feedback must be stable.
+REACTION_MARGIN = 2.0  #: Gain margin of the reactions: no velocity changes its sign within a period.
 RETURN_MARGIN = 1.3  #: Gain margin at which gains that were reduced are used in full again.
 PERIODS_IN_TIMEOUT = 1.5  #: Least ``state_timeout`` that may be set, in periods of the states.
-
-SPREAD = 2.0
-"""Factor on the sum of period and delay up to which they are not judged again, where all gains are stable by far."""
-
-STEADY = 0.2
-"""Bound of the greatest rate of the feedback times the sum of period and delay, below which it is stable by far."""
-
+SPREAD = 2.0  #: Factor on period plus delay up to which they are not judged again, where all gains are stable by far.
+STEADY = 0.2  #: Bound of the feedback's greatest rate times period plus delay, below which it is stable by far.
 BISECTIONS = 14  #: Number of bisections for the allowed ratio of the natural frequencies.
 PERIODS = 8  #: Greatest delay, in periods, of the discrete system; for a longer one it has longer periods.
 ROUNDING = 1e-6  #: Distance from one within which a pole stands for a joint without stiffness.

@@ -36,8 +36,7 @@ from typing import NamedTuple
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import CheckedSettings, choice, setting, switch, whole
 
-MISSING_VELOCITY = ("refuse", "estimate")
-"""Ways to treat states without velocities: refuse them, or differentiate their positions."""
+MISSING_VELOCITY = ("refuse", "estimate")  #: Ways to treat states without velocities.
 
 
 @dataclass(frozen=True)

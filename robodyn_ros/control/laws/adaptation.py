@@ -40,9 +40,7 @@ UNITS: Array = BASIS.reshape(10, 16)  # the pseudo-inertia of each parameter
 PARAMETERS: Array = np.linalg.pinv(UNITS.T)  # (10, 16): the ten parameters of a symmetric matrix
 
 POSES = 24  #: Number of poses from which the gain for the rate is found.
-
-SPEED = 1.0
-"""Speed that scales viscous friction where a joint has no velocity limit [rad/s] or [m/s]; else half of the limit."""
+SPEED = 1.0  #: Speed that scales viscous friction [rad/s] or [m/s]; half of the velocity limit if there is one.
 
 
 SPREAD = 0.3  #: Radius of gyration of added mass, about the centre of mass of its body [m].

@@ -45,8 +45,7 @@ from robodyn_ros.engine import Kernel
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot.pose import Array
 
-LEAST_MASS = 1e-3
-"""Least added mass of which the centre of mass is reported [kg]; of less, it would be the quotient of two errors."""
+LEAST_MASS = 1e-3  #: Least added mass of which the centre of mass is reported [kg].
 
 
 class Adaptive(Controller):

@@ -54,17 +54,12 @@ from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import setting
 
 UNBRAKED = 0.35  #: Ratio of its velocity limit (the URDF's) up to which a joint is not braked.
-
-HOLDING = 1.5
-"""Ratio of the usual distance from a singular pose below which joints far from their reference are brought back."""
-
+HOLDING = 1.5  #: Ratio of the usual distance from a singular pose below which joints are brought back.
 STRAYED = 0.1  #: Distance of a joint from its reference beyond which it is brought back [rad] or [m].
 MARGIN = 0.1  #: Distance from a position limit within which the null space drives a joint away from it [rad] or [m].
 NARROW = 0.1  #: Greatest margin, as ratio of a joint's range.
 TURNING_BACK = 20.0  #: ω of a joint near a position limit [rad/s].
-
-UNLIMITED = 1e9
-"""Limit of a joint without limits [rad, m, and per second]; compiled code treats an infinity as a fault."""
+UNLIMITED = 1e9  #: Limit of a joint without limits [rad, m, and per second]: no infinity in compiled code.
 
 
 @dataclass(frozen=True)

@@ -26,12 +26,8 @@ import numpy as np
 from robodyn_ros.control.laws.base import AccelerationGains, Efforts, FrictionLaw, Reference
 from robodyn_ros.robot.pose import Array
 
-FRICTION_RATIO = 0.7
-"""α, the ratio of the modelled friction that is compensated [-]; safe if the real friction is at least 70 % of it."""
-
-SMOOTHING = 0.05
-"""v, the velocity at which three quarters of the Coulomb friction are reached [rad/s] or [m/s]: well above the velocity
-noise of an encoder, well below the velocity of a hand."""
+FRICTION_RATIO = 0.7  #: α [-]; safe if the real friction is at least 70 % of the modelled one.
+SMOOTHING = 0.05  #: v [rad/s] or [m/s]: well above the noise of an encoder, well below the velocity of a hand.
 
 
 class FreeDrive(FrictionLaw):

@@ -70,8 +70,7 @@ class Tolerances:
         return cls(path, goal, arm.stopped_velocity_tolerance or np.inf, arm.goal_time or np.inf)
 
 
-Mode = Literal["waiting", "hold", "follow", "track"]
-"""Source of the reference: none before the first state, a hold, a trajectory, or a stream."""
+Mode = Literal["waiting", "hold", "follow", "track"]  #: Source of the reference; ``waiting`` before the first state.
 
 MODES: Mapping[int, Mode] = {
     CODES["WAITING"]: "waiting",
@@ -162,8 +161,7 @@ class PreparedTrajectory:
             self._core.library.core_trajectory_destroy(ctypes.c_void_p(self._address))
 
 
-ITS_CURVE, WAY_TO_IT = " at or between its points", " from the arm to its points"
-"""The parts of a trajectory that the core judges: when it is prepared, and when it begins."""
+ITS_CURVE, WAY_TO_IT = " at or between its points", " from the arm to its points"  #: What the core judges, and when.
 
 
 class Refused(Exception):

@@ -28,9 +28,7 @@ from robodyn_ros.settings import CheckedSettings, setting
 LENGTH = 0.3  #: Distance with the same weight as a rotation by one radian, if joints cannot follow both [m].
 POSES = 100  #: Number of random poses from which the usual singular value is computed.
 NEAR = 0.05  #: Ratio of the least singular value to its median over those poses at which the tool stops on its path.
-
-OLDEST_FRAME = 1.0
-"""Greatest age of a transform of tf; an older one is refused, because its publisher has stopped [s]."""
+OLDEST_FRAME = 1.0  #: Greatest age of a transform of tf; the publisher of an older one has stopped [s].
 
 
 @dataclass(frozen=True)

@@ -41,12 +41,8 @@ if TYPE_CHECKING:
 
 NANO = 1_000_000_000
 
-GROWTH = 1e4
-"""Bound of the ratio of power coefficients of position, velocity and acceleration, on [0, 1], to the Bernstein ones."""
-
-GREATEST_EFFORT = 1e12
-"""Greatest planned effort [N·m] or [N]: above that of any drive, and small enough to calculate with."""
-
+GROWTH = 1e4  #: Bound of the ratio of power coefficients on [0, 1] to Bernstein ones.
+GREATEST_EFFORT = 1e12  #: Greatest planned effort [N·m] or [N]: above that of any drive.
 FIELDS = ("positions", "velocities", "accelerations")  #: Fields of a point, and attributes of a trajectory.
 
 

@@ -3,14 +3,13 @@
 
 """Serialized messages: states are read and commands are written as bytes, without rclpy's Python objects.
 
-rclpy makes a Python object of every field of a message, including the names of joints, even if it is not used, and
-copies every field again when a message is published. :class:`StateReader` and :class:`CdrTemplate` access only the
-numbers, because a driver sends the same names in the same places every time, and so does the controller.
+rclpy makes a Python object of every field of a message, names of joints included, and copies it again to publish it.
+A driver sends the same names in the same places every time, and so does the controller: :class:`StateReader` and
+:class:`CdrTemplate` access only the numbers.
 
-For a trajectory, rclpy takes 14 µs for each point of seven joints, with the interpreter's lock held: 1.4 s for 100,000
-points, during which no command would be sent. All points of a valid trajectory have the same layout. So NumPy reads
-them as an array of structs (:func:`read_trajectory_message`), in milliseconds and mostly without that lock; a point of
-another layout is refused.
+For a trajectory, rclpy takes 14 µs for each point of seven joints, with the interpreter's lock held. All points of a
+valid trajectory have the same layout, so NumPy reads them as an array of structs (:func:`read_trajectory_message`), in
+milliseconds and mostly without that lock.
 
 The encoding is CDR as DDS has it, XCDR version 1, little-endian (OMG DDS-XTypes 1.3, section 7.4): doubles are aligned
 to 8 bytes and all else here to 4, counted from behind the encapsulation header of 4 bytes, which names the encoding.
@@ -38,10 +37,7 @@ from robodyn_ros.robot.pose import Array
 
 LITTLE_ENDIAN = b"\x00\x01"  #: The first bytes of the encapsulation header for XCDR version 1, little-endian.
 ENCODED_STAMP = struct.Struct("<iI")  #: Seconds and nanoseconds of a stamp that is read.
-
-NATIVE_STAMP = struct.Struct("=iI")
-"""Seconds and nanoseconds of a stamp that is written, in the byte order of this machine's serializer."""
-
+NATIVE_STAMP = struct.Struct("=iI")  #: The same of one that is written, in this machine's byte order.
 MARK = 0x5AC3_0F71  #: Seconds of a stamp, as a mark by which :class:`CdrTemplate` finds the place of the stamp.
 
 
@@ -57,10 +53,7 @@ class StateReader:
     """Reads serialized sensor_msgs/JointState.
 
     rclpy deserializes the first message, and its layout is kept. Of a later message with the same layout only the
-    numbers are read (:meth:`quick`); any other one is deserialized again (:meth:`keep`). Both accept the same messages.
-
-    Attributes:
-        layout: of the latest message that had one; None before the first.
+    numbers are read (:meth:`quick`); any other one is deserialized again (:meth:`keep`).
     """
 
     def __init__(self, joints: Sequence[str]) -> None:
@@ -73,10 +66,7 @@ class StateReader:
 
     def keep(self, message: JointState, data: bytes) -> Measured | None:
         """The state in a message, which is given deserialized, too; None if it is about other joints. Its layout is
-        kept.
-
-        Raises:
-            InputError: a joint is missing or repeated, or positions or velocities are not one for each name.
+        kept. InputError: a joint is missing or repeated, or positions or velocities are not one for each name.
         """
         if (motors := self._order.measured(message)) is None:
             return None
@@ -144,10 +134,7 @@ def _aligned(place: int, size: int) -> int:
 
 
 class CdrTemplate:
-    """A serialized message in which only a stamp and some numbers change.
-
-    The message is serialized once, with marks in place of the numbers, by which their places are found. Filling it
-    takes a tenth of the time that rclpy takes to publish a message.
+    """A serialized message in which only a stamp and some numbers change; marks in their place show where they are.
 
     Attributes:
         buffer: the serialized message.
@@ -156,9 +143,7 @@ class CdrTemplate:
     """
 
     def __init__(self, message: Any, n: int, *fields: str) -> None:
-        """Each of ``fields`` names a sequence of n doubles that changes; all else of the message, which may have a
-        header, is constant.
-        """
+        """Each of ``fields`` is a sequence of n doubles that changes; the rest of the message is constant."""
         if stamped := hasattr(message, "header"):
             message.header.stamp.sec, message.header.stamp.nanosec = MARK, MARK >> 8
         marks = {field: np.arange(1.0, n + 1.0) * -np.pi * 10.0 ** (30 + k) for k, field in enumerate(fields)}
@@ -201,10 +186,7 @@ class Topic:
     """A topic whose messages differ only in a stamp and some numbers.
 
     Attributes:
-        name: of the topic.
         subscribed: True if there was a subscriber at the latest check.
-        publisher: of rclpy.
-        template: the message.
     """
 
     def __init__(self, node: LifecycleNode, faults: Faults, topic: str, message: Any, n: int, *fields: str) -> None:
@@ -220,20 +202,14 @@ class Topic:
         self.subscribed = self.publisher.get_subscription_count() > 0
 
     def publish(self, stamp: Stamp, **values: Array) -> None:
-        """Publish arrays (n,) under the names of the message's fields.
-
-        The middleware may refuse a message, for instance while a reliable subscriber takes none. The refusal is
-        counted, and the control of the arm continues.
-        """
+        """Publish arrays (n,) under the names of the message's fields; a refusal of the middleware is counted."""
         try:
             self._write(self.template.fill(stamp, **values))
         except RCLError as problem:
             self._faults.count("message not published", f"{self.name}: {problem}")
 
 
-BYTE_ORDERS = {b"\x00\x00": ">", b"\x00\x01": "<"}
-"""First bytes of the encapsulation header for XCDR version 1 → byte order, in NumPy's notation."""
-
+BYTE_ORDERS = {b"\x00\x00": ">", b"\x00\x01": "<"}  #: First bytes of XCDR version 1 → NumPy's byte order.
 FIELDS = ("positions", "velocities", "accelerations", "effort")  #: The numbers of a point, in the order of the message.
 MOST_JOINTS = 1000  #: Greatest number of joints in a message; no arm has more.
 
@@ -254,8 +230,7 @@ def read_trajectory_message(data: bytes | memoryview, most_points: int) -> Traje
     """Read a serialized trajectory_msgs/JointTrajectory.
 
     Raises:
-        InputError: it is no such message, has no points or too many, or points with different fields, or
-            :class:`Trajectory` refuses it.
+        InputError: it is no such message, has no points, too many or different ones, or :class:`Trajectory` refuses it.
     """
     if (order := BYTE_ORDERS.get(bytes(data[:2]))) is None:  # an encoding of another middleware
         message = decode(bytes(data), JointTrajectory, len(data))
@@ -289,11 +264,7 @@ def read_trajectory_message(data: bytes | memoryview, most_points: int) -> Traje
 
 
 def check_size(points: int, most: int) -> None:
-    """Check the number of points of a message.
-
-    Raises:
-        InputError: there are none, or too many.
-    """
+    """Refuse a message without points (NoPointsError), or with too many."""
     if points == 0:
         raise NoPointsError("points", "is empty", points)
     if points > most:
@@ -304,10 +275,7 @@ class CdrReader:
     """Reads the parts of a message one after the other, and never beyond its end."""
 
     def __init__(self, data: bytes | memoryview, order: str) -> None:
-        """
-        Raises:
-            InputError: it has no encapsulation header, or more padding than bytes.
-        """
+        """InputError: it has no encapsulation header, or more padding than bytes."""
         if len(data) < HEADER or padding(data) > len(data) - HEADER:
             raise InputError("message", f"{len(data)} bytes are no message", data)
         self.end = len(data) - padding(data)

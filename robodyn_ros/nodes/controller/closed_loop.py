@@ -6,16 +6,16 @@
 ``realtime/runner.c`` has the full path of a state: read the bytes, validate the state and compute the command, publish
 the command. :class:`.periods.Periods` reports the periods. :class:`ClosedLoop` owns the topics and the timers.
 
-A command is computed when a state comes, for the time of the state's stamp. It has the same stamp, so that a node which
-waits for the command to a state (the simulator in lockstep) can recognise it. A state that cannot be used is counted as
-a fault and gets no command. When no usable state has come for ``state_timeout``, the reaction to that fault is sent
-(:mod:`robodyn_ros.control.faults.settings`); such a command has the present time as its stamp.
+A command is computed when a state comes, for the time of the state's stamp, and has the same stamp: a node that waits
+for the command to a state (the simulator in lockstep) recognises it. A state that cannot be used is counted as a fault
+and gets no command. When none has come for ``state_timeout``, the reaction to that fault is sent, with the present time
+as its stamp (:mod:`robodyn_ros.control.faults.settings`).
 
-The code in C has a thread of its own, with real or simulated time. It is called by Python, which receives the states,
-if a state comes in several messages, if a law runs as Python, or if the parameter ``realtime`` is ``off``.
+The code in C has a thread of its own, with real or simulated time. Python receives the states and calls it if a state
+comes in several messages, if a law runs as Python, or if the parameter ``realtime`` is ``off``.
 
-Timers use the steady clock, so that missing states are detected and reported even while a simulation is paused. The
-time without states is measured by simulated time if there is one: nothing is late while a simulation is paused.
+Timers use the steady clock, so that missing states are detected even while a simulation is paused. The time without
+states is measured by simulated time if there is one.
 """
 
 from __future__ import annotations
@@ -43,15 +43,10 @@ from robodyn_ros.nodes.controller.references import ReferenceInput
 from robodyn_ros.robot import Robot
 
 WATCH_PERIOD = 0.02  #: Time between two checks that states still come, and between two commands while none come [s].
-
-REST_PERIOD = 0.05
-"""Time between two checks while the thread runs the loop and no subscriber needs each of its periods [s]."""
-
+REST_PERIOD = 0.05  #: The same while the thread runs the loop and nobody needs each of its periods [s].
 FINAL_PERIOD = 0.002  #: Time between two commands of the transition to the final command [s].
 FINAL_TIME = 0.5  #: Longest time of this transition [s]; the default rate limits allow any change within 0.02 s.
-
-NO_CLOCK = "no node publishes the simulated time (/clock)"
-"""What is wrong where time is simulated and has no source."""
+NO_CLOCK = "no node publishes the simulated time (/clock)"  #: Simulated time has no source.
 
 CLOCKLESS = f"{NO_CLOCK}, which use_sim_time asks for: time stops with the states, and nothing brakes the arm then"
 """The same while states come."""
@@ -63,15 +58,10 @@ class ClosedLoop:
     """The topics and timers of a configured controller.
 
     Attributes:
-        robot: the arm.
         control: the control loop, which validates states and computes commands.
         enabled: False after ``~/enable`` was called with false; commands also need an active node.
-        faults: counts of faults.
-        statistics: of the commands.
         references: the topics of references.
-        listeners: called with stamp and command for each state with a command.
-        onlookers: called with the latest stamp and command, but not for each state; each returns True to be called
-            more often.
+        listeners, onlookers: as of :class:`.Periods`.
         realtime: whether the loop runs in a thread of its own; if not, the reason.
     """
 
@@ -145,9 +135,7 @@ class ClosedLoop:
         return self._periods.in_thread
 
     def activate(self, scheduling: Scheduling) -> None:
-        """Send a command for each state from now on; the arm is held at the position of the first one. A thread of the
-        loop's own gets the priority of the scheduling in place of Python's threads.
-        """
+        """Send a command for each state from now on; the arm is held at the position of the first one."""
         self._reset()
         self._scan_publishers()
         self._active, self._scheduling = True, scheduling
@@ -170,16 +158,12 @@ class ClosedLoop:
         self._begin()
 
     def hold(self) -> None:
-        """Stop with the deceleration of the settings (at once if there is none), and hold.
-
-        Raises:
-            NotReadyError: no state has come yet.
-        """
+        """Stop and hold, as :meth:`.ControlLoop.hold`."""
         self.control.hold(self._periods.now() / NANO)
 
     def apply(self, settings: LoopSettings) -> None:
-        """Use other settings, as :meth:`.ControlLoop.apply`. The thread ends before a law that runs as Python, for it
-        would wait for the requests of that law; it begins again after such a law.
+        """Use other settings, as :meth:`.ControlLoop.apply`. A thread would wait for the requests of a law in Python,
+        so it ends before such a law, and begins again after it.
         """
         if changes := self.control.runs_as_python(settings) != (self.control.compiled_step is None):
             self._end()
@@ -280,11 +264,7 @@ class ClosedLoop:
         self._reschedule()
 
     def _enter_thread(self) -> None:
-        """Have a thread in C run the loop.
-
-        Raises:
-            NotReadyError: no thread can; the message has the reason.
-        """
+        """Have a thread in C run the loop; NotReadyError if none can."""
         if self._in_parts:
             raise NotReadyError("joint states come in parts")
         if self.control.compiled_step is None:

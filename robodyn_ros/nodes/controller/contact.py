@@ -3,13 +3,13 @@
 
 """Topics of contacts: ``~/external_wrench``, ``~/external_efforts`` and ``~/tool_energy``; and the service ``~/tare``.
 
-``~/tool_energy`` is the energy that a person in the path of the link could receive: the kinetic energy of the effective
-mass in its direction of motion, and that mass.
+``~/tool_energy`` is the kinetic energy of the effective mass of the link in its direction of motion, which a person in
+its path could receive, and that mass.
 
 The wrench is about the origin of the link ``tool``, in its axes; ``header.frame_id`` names it. It has one of three
 sources: the efforts that were sent, by the observer of the loop; the efforts in ``joint_states``, by an observer in
 this module; or a force-torque sensor on ``~/force_torque``. With the last two this module also compares the thresholds
-and reports contacts to the loop, later than the loop's own observer by the time that the message takes.
+and reports contacts to the loop.
 """
 
 from __future__ import annotations
@@ -47,10 +47,7 @@ class ContactTopics:
     """Publishes the external efforts and the external wrench of the arm."""
 
     def __init__(self, node: LifecycleNode, closed: ClosedLoop, transmission: Transmission) -> None:
-        """
-        Raises:
-            RobodynError: a parameter is wrong.
-        """
+        """RobodynError: a parameter is wrong."""
         self._closed, self._transmission = closed, transmission
         self._loop = loop = closed.control
         self._settings = settings = NodeParameters(node).settings(ContactSettings, "contact.")
@@ -80,11 +77,7 @@ class ContactTopics:
             steady_timer(node, REFRESH_PERIOD, self._refresh)
 
     def tare(self) -> str:
-        """Zero the estimate of the external efforts; the result is a message.
-
-        Raises:
-            NotReadyError: contacts are not observed, or no message of the sensor or of the drives has come.
-        """
+        """Zero the estimate of the external efforts; the result is a message. NotReadyError: there is none."""
         if not self._source:
             raise NotReadyError("contacts are not observed: set the parameter contact.observe")
         if self._source == "sensor":
@@ -159,11 +152,8 @@ class ContactTopics:
         return self._observer
 
     def _measured(self, data: bytes) -> tuple[Any, Array, Array, Array] | None:
-        """Stamp, position, velocity and efforts of the joints, the last three (n,), of a serialized JointState; None if
-        it is about other joints.
-
-        Raises:
-            RobodynError: it lacks a joint, efforts or velocities, or has numbers that are not finite.
+        """Stamp, position, velocity and efforts of the joints, (n,), of a serialized JointState; None if it is about
+        other joints. RobodynError: it lacks a joint, efforts or velocities, or has numbers that are not finite.
         """
         message = decode(data, JointState)
         state, columns = self._order.state(message), self._order.columns(message.name)

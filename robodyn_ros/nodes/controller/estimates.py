@@ -4,7 +4,7 @@
 """The learnt values of the control law: ``~/estimates``, ``~/save_estimates``, and their file.
 
 The file is read when the node is configured, and when another law that learns takes over. It is written when the
-service is called, and when the node is cleaned up or ends, if the parameter names a file.
+service is called, and at cleanup and at the end. Threads do both, so that a slow disk delays no command.
 """
 
 from __future__ import annotations
@@ -29,21 +29,14 @@ POLL_PERIOD = 0.02  #: Time between two checks that the file is written, while a
 FILE = "estimates_file"  #: Name of the parameter with the path of the file.
 
 
-DISK_LIMIT = 3.0
-"""Longest wait for the disk, in configure, cleanup and at the node's end, when the arm is not controlled [s]."""
+DISK_LIMIT = 3.0  #: Longest wait for the disk, when the arm is not controlled [s].
 
 
 class Estimates:
-    """Publishes, saves and restores the learnt values of the control law.
-
-    Threads read and write the file, so that a disk that is slow or does not respond delays no command.
-    """
+    """Publishes, saves and restores the learnt values of the control law."""
 
     def __init__(self, node: Node, loop: ClosedLoop) -> None:
-        """
-        Raises:
-            ConfigurationError: the file exists, and cannot be used.
-        """
+        """ConfigurationError: the file exists, and cannot be used."""
         self._node, self._loop = node, loop
         self._published: dict[str, float] = {}
         self._restored = type(loop.law)  # the law that has been given its memory
@@ -84,10 +77,8 @@ class Estimates:
         return str(NodeParameters(self._node)[FILE])
 
     def begin_to_save(self) -> Future:
-        """Begin to save the learnt values for the service; the result is a future of success and message.
-
-        Raises:
-            RobodynError: it cannot be saved.
+        """Begin to save the learnt values; the result is a future of success and message. RobodynError: it cannot be
+        saved.
         """
         if not self._path:
             raise NotReadyError(f"the parameter {FILE} names no file")
@@ -111,11 +102,8 @@ class Estimates:
             saved.set_result((problem is None, f"saved to {self._path}" if problem is None else str(problem)))
 
     def _begin_to_write(self) -> BackgroundTask[None]:
-        """Write the present values, in a thread.
-
-        Raises:
-            NotReadyError: the file is still being written for the call before.
-            InputError: the law learns nothing.
+        """Write the present values, in a thread. RobodynError: the call before is still being answered, or the law
+        learns nothing.
         """
         if self._writing is not None and not self._writing.done():
             raise NotReadyError(f"{self._path} is being written")

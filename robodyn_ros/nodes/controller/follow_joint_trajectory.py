@@ -3,9 +3,9 @@
 
 """The interface of joint_trajectory_controller, if control_msgs is installed.
 
-- The action ``~/follow_joint_trajectory``, with which MoveIt moves an arm. Tolerances and results of goals are in
-  :mod:`robodyn_ros.control.motion.goals`. The server exists as long as the node: a goal that is interrupted by
-  a cleanup gets its result, and goals are refused while the node is not configured.
+- The action ``~/follow_joint_trajectory``, with which MoveIt moves an arm (:mod:`robodyn_ros.control.motion.goals`).
+  The server exists as long as the node: a goal that is interrupted by a cleanup gets its result, and goals are refused
+  while the node is not configured.
 - ``~/controller_state``: reference, state, error and command, for plots and for panels of rqt.
 - ``~/query_state``: the reference at a time.
 """
@@ -35,11 +35,8 @@ from robodyn_ros.nodes.common.messages import seconds
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 from robodyn_ros.nodes.controller.realtime.periods import BROKE_OFF
 
-STATE_PERIOD = 0.02
-"""Shortest time between two messages on ``~/controller_state`` [s]; equal to that of joint_trajectory_controller."""
-
+STATE_PERIOD = 0.02  #: Least period of ``~/controller_state`` [s], as of joint_trajectory_controller.
 INTERRUPTIONS = {BROKE_OFF, *(fault.words for fault in FAULTS.values())}  #: Kinds of counted faults that end a goal.
-
 PERIOD = 0.05  #: Time between two messages of feedback, and longest time from the end of a goal to its result [s].
 
 
@@ -50,9 +47,7 @@ def is_available() -> bool:
 
 @dataclass(eq=False)
 class RunningGoal:
-    """A goal from its acceptance to its result; rclpy gives its handle later, and none if the client did not get the
-    answer.
-    """
+    """A goal from its acceptance to its result; a client that did not get the answer gives it no handle."""
 
     request: Any
     goal: ActionGoal
@@ -79,9 +74,7 @@ class FollowJointTrajectory:
         self._timer = steady_timer(node, PERIOD, self._update, autostart=False)  # it runs while there are goals
 
     def destroy(self) -> None:
-        """Send the results of goals, as no executor runs any more, and withdraw the action: a node with an action stays
-        in the graph when it is destroyed.
-        """
+        """Send the results of goals, as no executor runs any more, and withdraw the action."""
         self._node.destroy_timer(self._timer)
         for running in self._goals:
             if running.handle is not None and (result := running.goal.result) is not None:
@@ -113,8 +106,8 @@ class FollowJointTrajectory:
         return GoalResponse.ACCEPT
 
     def _on_cancel(self, handle: Any) -> CancelResponse:
-        """Hold the arm, if the goal is still being followed. A goal that has just ended is accepted as well, as by
-        joint_trajectory_controller: rclpy skips the goal after a refused one when all are to be cancelled.
+        """Hold the arm, if the goal is still being followed. A goal that has just ended is accepted as well: rclpy
+        skips the goal after a refused one when all are to be cancelled.
         """
         for running in self._goals:
             if running.request is handle.request:

@@ -42,10 +42,7 @@ class LockedModel:
     """
 
     def __init__(self, node: Node, joints: LockedJoints, known: dict[str, float], faults: Faults) -> None:
-        """
-        Raises:
-            RobodynError: these joints cannot be locked, or a position is no finite number or outside the limits.
-        """
+        """RobodynError: these joints cannot be locked, or a position is no finite number or outside the limits."""
         self.names, self.known = joints.names, known
         self._joints, self._faults, self._node = joints, faults, node
         parameters = NodeParameters(node)
@@ -74,11 +71,7 @@ class LockedModel:
             steady_timer(self._node, PERIOD, lambda: self._update(dynamics()))
 
     def check(self) -> None:
-        """Check that the joints that carry the arm are where the model has them.
-
-        Raises:
-            NotReadyError: a joint is at another position.
-        """
+        """Refuse (NotReadyError) states while a joint that carries the arm is not where the model has it."""
         if problem := self._elsewhere():
             raise NotReadyError(problem)
 

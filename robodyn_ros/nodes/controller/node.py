@@ -95,11 +95,7 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
     _action: FollowJointTrajectory | None = None
 
     def __init__(self, end: Exit) -> None:
-        """
-        Raises:
-            InputError: a parameter of an earlier version was given.
-            ParameterException: a parameter was given a value of the wrong type or out of range.
-        """
+        """InputError, ParameterException: a parameter of an earlier version, of the wrong type or out of range."""
         super().__init__("controller")
         self._lasting: set[Any] = set()  # entities of the node, configured or not
         declare_node_parameters(self)
@@ -229,10 +225,7 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
             self._start_if_ready()
 
     def _start_if_ready(self) -> None:
-        """Configure and activate the node once, when it is to start itself and there is a description.
-
-        If that fails, the process ends with code 1.
-        """
+        """Configure and activate the node once, when it is to start itself and there is a description; else end it."""
         if self._has_started or not self._starts_itself or not self._description.known:
             return
         self._has_started = True
@@ -310,25 +303,12 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
 
 
 class ConfiguredController:
-    """The parts of a controller node while it is configured.
-
-    Attributes:
-        loop: the topics of states and commands.
-        switching: changes of parameters.
-        estimates: the memory of the law: its topic, service and file.
-        payload: the estimation of the payload.
-        contact: the topics of contacts.
-    """
+    """The parts of a controller node while it is configured."""
 
     def __init__(
         self, node: LifecycleNode, whole: Robot, known: dict[str, float], faults: Faults, report: Callable[[], None]
     ) -> None:
-        """
-        Raises:
-            RobodynError: a parameter is wrong.
-            ParameterException: a parameter of a joint was given a value of the wrong type or out of range.
-            Exception: whatever a plugin raises.
-        """
+        """RobodynError, ParameterException: a parameter is wrong; or whatever a plugin raises."""
         begin_arm(node)
         declare_choice_of_joints(node, whole)
         parameters = NodeParameters(node)

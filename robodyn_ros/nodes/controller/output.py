@@ -22,14 +22,11 @@ from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.messages import Stamp
 from robodyn_ros.nodes.controller.cdr import Topic
 
-TERMS = ("gravity", "coriolis", "inertia", "friction", "feedback", "total")
-"""The terms of the control law with a topic ``~/efforts/<term>`` of their own."""
+TERMS = ("gravity", "coriolis", "inertia", "friction", "feedback", "total")  #: Each has a topic ``~/efforts/<term>``.
 
 
 LASTING = 1.0  #: Time at the effort limit in every command after which a joint is reported as a problem [s].
-
-SOLE = "~/commands", "~/joint_commands", "~/mit_commands", "~/reference"
-"""Topics with one publisher at most; how many ``joint_states`` may have is a setting."""
+SOLE = "~/commands", "~/joint_commands", "~/mit_commands", "~/reference"  #: Topics with one publisher at most.
 
 
 class Output:
@@ -194,8 +191,7 @@ class LoopStatistics:
 class PublisherConflicts:
     """Scans topics for more publishers than are allowed.
 
-    A publisher with this node's own name may be one that the node has destroyed, of the configuration before: an
-    executor keeps it until it has handled earlier events. So it counts only if it is still there at the next scan.
+    A publisher of this node's own name may be one that it has destroyed: it counts only if the next scan finds it too.
     """
 
     def __init__(self, node: Node) -> None:
@@ -205,9 +201,7 @@ class PublisherConflicts:
         self._suspected: set[str] = set()  # topics with more than one publisher of this node's name
 
     def scan(self, state_publishers: int) -> str:
-        """The first topic with too many publishers, and their nodes; "" if there is none. That of joint states may have
-        as many as given.
-        """
+        """The first topic with too many publishers, and their nodes; "" if there is none."""
         suspected, self._suspected = self._suspected, set()
         own = self._node.get_name(), self._node.get_namespace()
         for topic, most in (self._allowed | {self._states: state_publishers}).items():

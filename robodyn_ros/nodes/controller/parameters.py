@@ -3,12 +3,10 @@
 
 """The controller's parameters, the model that is made from them, and their changes while the arm moves.
 
-The parameters of the node are declared when it starts, those of the joints when it is configured, because only then are
-the joints known. All parameters that do not select the arm may change while the arm moves.
-
-A change takes effect between two commands, as a whole or not at all, and the change of the efforts is blended in.
-Gains, limits and runtime parameters of the model take effect at once. Another control law or dynamics plugin may take
-seconds to make: it is made beside the loop, after a dry run in a process of its own, and swapped in when it is ready.
+The parameters of the node are declared when it starts, those of the joints when it is configured and the joints are
+known. All that do not select the arm may change while it moves: between two commands, as a whole or not at all, and the
+change of the efforts is blended in. Another control law or dynamics plugin, which may take seconds to make, is made
+beside the loop, after a dry run in a process of its own, and swapped in when it is ready.
 """
 
 from __future__ import annotations
@@ -44,10 +42,7 @@ from robodyn_ros.settings import TOOL, CheckedSettings, choice
 FIXED_WHILE_CONFIGURED = (arm_parameters.DESCRIPTION, "accept", "joints", "tool", "mit_limits", *FIXED, "realtime")
 """Parameters that are read by the next configure; changing them while configured is refused."""
 
-REALTIME = ("auto", "on", "off")
-"""The thread of the control loop: ``auto``, a thread in C if possible; ``on``, the same with a warning if it is not
-possible; ``off``, the callback of the states in Python.
-"""
+REALTIME = ("auto", "on", "off")  #: ``on`` is as ``auto``, with a warning if there is no thread in C.
 
 
 POLL_PERIOD = 0.05  #: Time between two checks that a new law or model is ready [s].
@@ -71,11 +66,7 @@ def is_fixed_while_configured(name: str) -> bool:
 
 
 def declare_node_parameters(node: Node) -> None:
-    """Declare the parameters that do not depend on the arm.
-
-    Raises:
-        ParameterException: a value given has the wrong type or is out of range.
-    """
+    """Declare the parameters that do not depend on the arm."""
     arm_parameters.declare_description(node)
     arm_parameters.declare_model(node)
     choices = f"one of {', '.join(available('controllers'))}"
@@ -99,11 +90,7 @@ def declare_choice_of_joints(node: Node, whole: Robot) -> None:
 
 
 def declare_joint_parameters(node: Node, robot: Robot) -> None:
-    """Declare the parameters of the joints that are controlled.
-
-    Raises:
-        ParameterException: a value given has the wrong type or is out of range.
-    """
+    """Declare the parameters of the joints that are controlled."""
     arm_parameters.declare_transmissions(node, robot)
     for joint in robot.joints:
         for settings, prefix, of in loop_settings.JOINT_SETTINGS:
@@ -118,9 +105,7 @@ def make_dynamics(parameters: NodeParameters, robot: Robot) -> Dynamics:
     """The model selected by the parameters, checked at a few states.
 
     Raises:
-        PluginError: the plugin is unknown or broken.
-        InputError: the plugin refuses the arm, or a parameter.
-        ModelError: the model contradicts itself.
+        RobodynError: there is no such plugin, it refuses the arm or a parameter, or the model contradicts itself.
     """
     dynamics = create_dynamics(parameters["dynamics"], robot, **model_parameters(parameters, robot))
     start_model(dynamics)
@@ -143,14 +128,7 @@ class Switching:
         self._timer = steady_timer(node, POLL_PERIOD, self._swap_if_ready, autostart=False)  # it runs while a task does
 
     def check(self, parameters: NodeParameters) -> Callable[[], None]:
-        """Check a change of parameters; nothing has changed yet.
-
-        Returns:
-            A function that makes the change.
-
-        Raises:
-            RobodynError: the change cannot be made; the message has the reason.
-        """
+        """Check a change of parameters, and return the function that makes it; RobodynError if it cannot be made."""
         names = parameters["dynamics"], parameters["controller"]
         settings, model = self._tried(parameters)
 

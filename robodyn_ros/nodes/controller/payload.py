@@ -66,22 +66,14 @@ class PayloadEstimation:
         self._respond(False, "the controller was cleaned up, or has ended")
 
     def begin(self) -> Future:
-        """Start the motion; the result is a future of success and message.
-
-        Raises:
-            RobodynError: it cannot be started.
-        """
+        """Start the motion; the result is a future of success and message. RobodynError: it cannot be started."""
         self._start_motion()
         self._response = Future()
         self._timer.reset()
         return self._response
 
     def _start_motion(self) -> None:
-        """Have the arm follow the motion, and keep its states.
-
-        Raises:
-            RobodynError: it cannot, or must not; the message has the reason.
-        """
+        """Have the arm follow the motion, and keep its states."""
         command = self._held()
         assert command.reference is not None
         assert command.error is not None
@@ -98,11 +90,7 @@ class PayloadEstimation:
         self._loop.listeners.append(self._keep)
 
     def _held(self) -> Command:
-        """The latest command, if the arm is held and at rest.
-
-        Raises:
-            NotReadyError: it is not.
-        """
+        """The latest command, if the arm is held and at rest; else NotReadyError."""
         if self._response is not None:
             raise NotReadyError("an estimation is under way")
         if self._loop.state != "hold" or self._loop.latest is None:
@@ -160,11 +148,7 @@ class PayloadEstimation:
         return estimate_online(RNEA(self._loop.robot, **known), link, t, q, effort, usable)
 
     def _publish(self, found: PayloadEstimate) -> str:
-        """Publish an estimate, adopt it if the parameters say so, and return its message.
-
-        Raises:
-            NotReadyError: it cannot be adopted.
-        """
+        """Publish an estimate, adopt it if the parameters say so, and return its message."""
         message, payload = InertiaStamped(), found.payload
         message.header.stamp, message.header.frame_id = self._node.get_clock().now().to_msg(), payload.link
         message.inertia.m = float(payload.mass)

@@ -4,10 +4,9 @@
 """The controller's topics of references: ``~/joint_trajectory`` and ``~/reference``, or ``~/target_joints``.
 
 A reference is followed, or refused and counted. A trajectory without points ends the one before: the arm is held, as by
-``~/hold``. A thread beside the loop takes trajectories from the middleware, reads and checks them, in the order in
-which they come, so that 100,000 points delay no command. Short ones are read when they are followed. Any other request
-while a long one is prepared replaces it. A message of more than ``MOST_POINTS``, or with more bytes than a reference
-can need, is refused before it is read.
+``~/hold``. A thread beside the loop takes, reads and checks trajectories in the order in which they come, so that
+100,000 points delay no command. Any other request while a long one is prepared replaces it. A message of more than
+``MOST_POINTS``, or with more bytes than a reference can need, is refused before it is read.
 
 Velocities that a message on ``~/reference`` does not have are estimated, by its stamp, or by its time of arrival if it
 has none. With zero velocities instead, the arm would lag behind by k_d / k_p times its speed.
@@ -37,9 +36,7 @@ from robodyn_ros.robot.pose import Array
 
 SHORT = 1 << 15  #: Size of a message up to which a trajectory is read outside the thread, within 2 ms [bytes].
 MOST_POINTS = 100_000  #: Greatest number of points of a message.
-
-GOAL_POINTS = 2000
-"""Greatest number of points of a goal: rclpy makes Python objects of them, and each delays commands by some 20 µs."""
+GOAL_POINTS = 2000  #: The same of a goal, of which rclpy makes Python objects: each delays commands by some 20 µs.
 
 
 class ReferenceInput:
@@ -59,7 +56,7 @@ class ReferenceInput:
         locked: Sequence[str] = (),
     ) -> None:
         """``closed`` returns why no reference is accepted now; "" if references are accepted. References may name
-        locked joints, which does not move them.
+        ``locked`` joints, which does not move them.
         """
         self.locked = frozenset(locked)
         self.latest: float | None = None
@@ -76,12 +73,7 @@ class ReferenceInput:
         )
 
     def follow_message(self, message: JointTrajectory, tolerances: Tolerances | None = None) -> TrajectoryGoal:
-        """Follow a trajectory message; the result has the outcome.
-
-        Raises:
-            NotReadyError: no reference is accepted now.
-            RobodynError: the message has no trajectory, or one that is too long, or see :meth:`ControlLoop.follow`.
-        """
+        """Follow a trajectory message, of ``GOAL_POINTS`` at most; see :meth:`follow`."""
         check_size(len(message.points), GOAL_POINTS)
         whole, start = to_trajectory(message)
         trajectory, joints = self._moved(message.joint_names, whole)
@@ -94,21 +86,12 @@ class ReferenceInput:
         joints: Sequence[str] | None = None,
         tolerances: Tolerances | None = None,
     ) -> TrajectoryGoal:
-        """Follow a trajectory; arguments and result as of :meth:`ControlLoop.follow`.
-
-        Raises:
-            NotReadyError: no reference is accepted now.
-            RobodynError: see :meth:`ControlLoop.follow`.
-        """
+        """Follow a trajectory; arguments, result and errors as of :meth:`ControlLoop.follow`."""
         self.check_open()
         return self._accept(self._loop.follow(trajectory, start, joints, tolerances))
 
     def check_open(self) -> None:
-        """Check that references are accepted now.
-
-        Raises:
-            NotReadyError: they are not; the message has the reason.
-        """
+        """Refuse (NotReadyError) a reference while none is accepted; the message has the reason."""
         if why := self._closed():
             raise NotReadyError(f"the controller is {why}")
 
@@ -160,11 +143,7 @@ class ReferenceInput:
             self._requests = self._loop.requests
 
     def _prepare(self, data: bytes | memoryview) -> PreparedTrajectory:
-        """Read a trajectory, and check it as far as possible before its start; may run in the thread.
-
-        Raises:
-            RobodynError: it is refused.
-        """
+        """Read a trajectory, and check it as far as possible before its start; may run in the thread."""
         joints, trajectory, start = read_trajectory_message(data, MOST_POINTS)
         trajectory, joints = self._moved(joints, trajectory)
         return self._loop.prepare(trajectory, start, joints)
@@ -206,8 +185,8 @@ class ReferenceInput:
         return self._velocity.update(self._loop.core_settings.record.address, t, q, columns)
 
     def watch(self) -> None:
-        """Count a trajectory that was aborted for a tolerance, or did not begin at its start time. Zero the velocity
-        of a stream of positions once no more messages come. To be called periodically.
+        """Count trajectories that were aborted or did not begin; zero the velocity of a stream that has ended. To be
+        called periodically.
         """
         if self._loop.violations != self._violations:
             self._violations = self._loop.violations

@@ -3,12 +3,11 @@
 
 """Joint states: from the bytes of one or several messages to a state.
 
-A state may come in several messages, each with some of the joints; they are merged by name. For example, one driver
-publishes the arm's joints and another one the fingers, or each half of an arm has its own driver. A state is complete
-when values of every joint have come since the state before. Its stamp is that of its newest message. The age of each
-joint is checked too: if no values of a joint come for the state timeout, no state is complete, and the error names the
-joint. A message with all joints is a state by itself. While such messages come, a message with only some of the joints
-is an error: a joint is missing. The positions of locked joints are remembered too, because they change the model.
+A state may come in several messages, each with some of the joints, as from the drivers of an arm and of its fingers;
+they are merged by name. It is complete when values of every joint have come since the state before, and its stamp is
+that of its newest message. If no values of a joint come for the state timeout, no state is complete, and the error
+names the joint. A message with all joints is a state by itself; while such messages come, one with only some of the
+joints is an error. The positions of locked joints are remembered too, because they change the model.
 """
 
 from __future__ import annotations
@@ -31,7 +30,6 @@ class StateMerger:
     """Reads serialized sensor_msgs/JointState, and merges messages with only some of the joints.
 
     Attributes:
-        locked: name → latest position of each locked joint that was in a message [rad] or [m].
         whole: reads messages with all joints.
         partial: True once a message with some of the joints has come.
         mixed: True once a message with none or some of the joints has come: a single message may be no full state.
@@ -60,8 +58,7 @@ class StateMerger:
         only. A joint's values may be as old as the timeout [s]; a message without a stamp has that of its arrival.
 
         Raises:
-            InputError: as :meth:`.StateReader.keep`, the bytes are no such message, or the values of a joint are too
-                old.
+            InputError: as :meth:`.StateReader.keep`, no message, or the values of a joint are too old.
             OrderError: the message is older than an earlier one with the same joints.
         """
         if (found := self.whole.quick(data)) is not None:

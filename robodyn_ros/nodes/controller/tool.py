@@ -4,23 +4,20 @@
 """The controller's topics of its tool: goals of motions, streams, and its present pose.
 
 A pose or a twist is in the frame of the root link, or in another frame, at its pose when the message comes
-(:class:`Frames`). The pose of a link is computed from the latest state, without delay. For other frames, such as that
-of a camera, the latest transform of tf is used if tf2_ros is installed, unless it is older than ``OLDEST_FRAME``.
-Static transforms have no age.
+(:class:`Frames`): of a link by the latest state, of any other frame by the latest transform of tf, if tf2_ros is
+installed, unless it is older than ``OLDEST_FRAME``. Static transforms have no age.
 
 **Streams** come on ``~/target_pose``, ``~/target_twist``, ``~/target_wrench`` and ``~/target_stiffness``. The newest
-message goes to the loop, which makes a joint reference from it in every period (``core/tool.c``). A stream replaces the
-reference before it, and any later reference replaces the stream. A twist is the velocity of the tool's origin, and a
-wrench acts there. The time of a pose is its stamp; it is the time of arrival if there is no stamp, or if the stamp
-differs from the node's time by more than ``STRANGE``. The state of the stream is published on ``~/stream_state``, and
-in the diagnostics. A stiffness is six numbers, for x, y, z, rx, ry and rz. It sets the stiffness parameter of the law
+message goes to the loop, which makes a joint reference from it in every period (``core/tool.c``). A twist is the
+velocity of the tool's origin, and a wrench acts there. The time of a pose is its stamp, or the time of arrival if it
+has none, or one that differs by more than ``STRANGE``. The state of the stream is published on ``~/stream_state``. A
+stiffness is six numbers, for x, y, z, rx, ry and rz. It sets the stiffness parameter of the law
 ``cartesian_impedance``, at most ten times a second, and the law changes to it within ``blend_time``.
 
 **Goals** come on ``~/goal_pose``. Each causes a motion to it, or a refusal with the reason. The motion of the joints is
-planned in a thread beside the loop: this takes milliseconds, and delays no command. Until then the arm continues as
-before, and only the newest goal that comes in this time is planned next. An arm at rest then starts at once. The motion
-of a moving arm is planned to begin ``LEAD_TIME`` later, so that its initial state is known; if planning takes longer
-than that, the motion is planned again with twice that time.
+planned in a thread beside the loop. Until then the arm continues as before, and only the newest goal that comes
+meanwhile is planned next. An arm at rest then starts at once. The motion of a moving arm is planned to begin
+``LEAD_TIME`` later, so that its initial state is known; if planning takes longer, it is planned again with twice that.
 """
 
 from __future__ import annotations
@@ -63,9 +60,7 @@ STRANGE = 1.0  #: Difference between a stamp and the node's time beyond which th
 WATCH_PERIOD = 0.1  #: Time between two checks of a stream's state [s].
 POLL_PERIOD = 0.02  #: Time between two checks that a motion is ready [s].
 LEAD_TIME = 0.1  #: Time from the latest state to the begin of a moving arm's motion, in the first attempt [s].
-
-TOOL_POSE_PERIOD = 0.04
-"""Shortest time between two messages on ``~/tool_pose`` [s]: smooth enough for a display, at little cost."""
+TOOL_POSE_PERIOD = 0.04  #: Shortest time between two messages on ``~/tool_pose`` [s].
 
 
 def has_tf() -> bool:
@@ -90,8 +85,7 @@ class Frames:
         """Pose of a frame in the root link's, (4, 4); of the root link if the name is empty.
 
         Raises:
-            InputError: there is no such frame, or its transform is too old.
-            NotReadyError: no valid joint state has come yet.
+            RobodynError: there is no such frame, its transform is too old, or no valid joint state has come yet.
         """
         if name in ("", self._robot.root):
             return np.eye(4)
@@ -208,8 +202,8 @@ class TargetInput:
     def __init__(
         self, node: Node, loop: ClosedLoop, motion: ToolMotion | None, frames: Frames, report: Callable[[], None]
     ) -> None:
-        """``motion`` is used by the planning thread only; None if motions cannot be planned. ``report`` publishes the
-        diagnostics, so that a refusal is reported at once.
+        """``motion`` is used by the planning thread only; None if none can be planned. ``report`` publishes
+        diagnostics.
         """
         self._node, self._loop, self._motion, self._report = node, loop, motion, report
         self._frames = frames
@@ -280,11 +274,7 @@ class TargetInput:
             self._plan(newest)
 
     def _start_time(self, planned: TargetMotion) -> float | None:
-        """When a planned motion begins [s]; None if the arm is no longer in its initial state.
-
-        Raises:
-            NotReadyError: no state has come yet, or a fault is active.
-        """
+        """When a planned motion begins [s]; None if the arm is no longer in its initial state."""
         now, reference = self._loop.control.expected(0.0)
         if planned.goal.motion.qd.any():
             return planned.start if now <= planned.start <= now + planned.lead else None
@@ -297,10 +287,7 @@ class TargetInput:
 
 
 class ToolPose:
-    """Publishes ``~/tool_pose``: the pose of the tool at the latest state with a command, with its stamp.
-
-    It is computed after the command has been published.
-    """
+    """Publishes ``~/tool_pose``: the pose of the tool at the latest state with a command, with its stamp."""
 
     def __init__(self, node: LifecycleNode, loop: ClosedLoop, link: str) -> None:
         self._link = link

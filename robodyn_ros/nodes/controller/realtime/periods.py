@@ -27,7 +27,6 @@ from robodyn_ros.nodes.controller.states import StateMerger
 
 READ_PERIOD = 0.2  #: Time between two reads of the ring while no entry is urgent [s]; shorter than the ring lasts.
 JUDGE_PERIOD = 0.1  #: Shortest time between two judgements of the rate of the states [s].
-
 BROKE_OFF = "states broke off"  #: Name under which interruptions of the states are counted.
 
 REFUSALS: dict[type[RobodynError], str] = {
@@ -45,15 +44,13 @@ class Periods:
     """The periods of a loop: one for each state, which a runner in C computes, and what Python reports of them.
 
     Attributes:
-        loop, output, locked: as given.
         states: reads messages.
         runner: of the loop, present or latest; None before the first.
         runs: True from :meth:`begin` to :meth:`end`.
         latest: stamp of the latest state with a command, and the command; None before the first.
         last: when the latest usable state came.
         listeners: called with stamp and command of each state with a command.
-        onlookers: called with the latest stamp and command, but not for each state; each returns True to be called
-            more often.
+        onlookers: called with the latest only; each returns True to be called more often.
         is_looked_at: True while a listener, topic or fault needs each period; read then as soon as possible.
     """
 
@@ -105,10 +102,8 @@ class Periods:
     # What runs them
 
     def begin(self, runner: LoopRunner, priority: int | None = None) -> None:
-        """Have a runner respond to states: in a thread with a priority (0: ordinary), or to those of :meth:`on_state`.
-
-        Raises:
-            NotReadyError: no thread can be started; the message has the reason.
+        """Have a runner respond to states: in a thread with a priority (0: ordinary), or to those of :meth:`on_state`;
+        NotReadyError if no thread can be started.
         """
         self._unpublished = self._told = 0
         self._judged = self._read_at = 0.0
@@ -164,10 +159,7 @@ class Periods:
             self.read()
 
     def poll(self) -> None:
-        """Do the pending work of Python: report periods, and read a message that a thread could not read.
-
-        To be called periodically.
-        """
+        """Report periods, and read a message that a thread could not read. To be called periodically."""
         runner = self.runner
         if not self.runs or runner is None:
             return
@@ -204,11 +196,7 @@ class Periods:
             self._refuse(problem)
 
     def _learn(self, runner: LoopRunner, data: bytes) -> None:
-        """Have the thread accept messages with the layout of this one from now on.
-
-        Raises:
-            RobodynError: the message cannot be used.
-        """
+        """Have the thread accept messages with the layout of this one from now on; RobodynError: it cannot be used."""
         state = self.states.read(data, self.now(), self.loop.settings.safety.state_timeout)
         layout = self.states.whole.layout
         try:

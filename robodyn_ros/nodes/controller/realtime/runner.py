@@ -50,14 +50,12 @@ FUNCTIONS = {
 }
 """Member of the struct ``Runner`` of ``runner.c`` → function of rcl."""
 
-CALLS = ("update", "repeat", "watch", "watch_due", "simulated_time", "mit")
-"""Members for functions of the core, such as ``core_update``."""
+CALLS = ("update", "repeat", "watch", "watch_due", "simulated_time", "mit")  #: Members for functions ``core_…``.
 
 
 PUBLISH = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 COUNT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.c_size_t))
-NOW = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.c_int64))
-"""The functions of rcl that are called without a thread, too."""
+NOW = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.c_int64))  #: Called without a thread, too.
 
 
 def prepare_runner(n: int) -> None:
@@ -147,10 +145,8 @@ class LoopRunner:
         return 0
 
     def listen(self, subscription: Any) -> None:
-        """Have a thread take the messages of a subscription (:func:`make_subscription`), which it destroys at its end.
-
-        Raises:
-            NotReadyError: no thread can; the message has the reason.
+        """Have a thread take the messages of a subscription (:func:`make_subscription`), which it destroys at its end;
+        NotReadyError: no thread can.
         """
         self._subscription = subscription
         fields, rcl = self._fields, find_functions()
@@ -187,10 +183,8 @@ class LoopRunner:
         self._free = partial(utils.rcutils_uint8_array_fini, message.buffer.ctypes.data)
 
     def start(self, priority: int) -> None:
-        """Start the thread, with a real-time priority if that is permitted; 0: ordinary.
-
-        Raises:
-            NotReadyError: the system cannot start a thread.
+        """Start the thread, with a real-time priority if that is permitted; 0: ordinary. NotReadyError: it cannot
+        start.
         """
         self._fields.priority[...] = priority
         with self._asking:
@@ -213,10 +207,8 @@ class LoopRunner:
             self._subscription = None
 
     def request(self, request: Record) -> None:
-        """Carry out a request between two periods, and wait until it is done.
-
-        Raises:
-            NotReadyError: the thread does not respond.
+        """Carry out a request between two periods, and wait until it is done; NotReadyError: the thread does not
+        respond.
         """
         with self._asking:
             if not self.open:
@@ -243,11 +235,7 @@ class LoopRunner:
         self._library.runner_send(self._address, *numbers)
 
     def set_layout(self, layout: MessageLayout) -> None:
-        """Have the thread accept messages of this layout from now on.
-
-        Raises:
-            NotReadyError: it names too many joints.
-        """
+        """Have the thread accept messages of this layout from now on; NotReadyError: it names too many joints."""
         record = self._structs.make("Layout")
         fields, parts = record.fields, layout.constant
         if len(parts) > self._structs.constants["RIVETS"]:
@@ -267,10 +255,7 @@ class LoopRunner:
         self._fields.layouts[index] = record.address
 
     def forwarded(self) -> tuple[int, bytes] | None:
-        """A message that Python has to read, and its kind; None if there is none.
-
-        Call :meth:`drop_forwarded` or :meth:`process_forwarded` afterwards.
-        """
+        """A message that Python has to read, and its kind, for :meth:`drop_forwarded` or :meth:`process_forwarded`."""
         kind = int(self._fields.has_forwarded)
         if not kind or self._fields.forwarded_again:
             return None
@@ -338,11 +323,7 @@ class RclFunctions(NamedTuple):
 
 
 def find_functions() -> RclFunctions:
-    """The functions of the rcl that rclpy has loaded.
-
-    Raises:
-        NotReadyError: a function is missing; the message names it.
-    """
+    """The functions of the rcl that rclpy has loaded; NotReadyError names one that is missing."""
     try:
         library = ctypes.CDLL("librcl.so", mode=os.RTLD_NOLOAD | os.RTLD_NOW)
     except OSError as cause:
@@ -355,10 +336,7 @@ def find_functions() -> RclFunctions:
 
 def handle_address(entity: Any, kind: str, library: Any, topic: str = "") -> int:
     """The address of the rcl object behind one of rclpy's: a ``publisher``, a ``subscription`` or a ``clock``; rcl has
-    to confirm its topic.
-
-    Raises:
-        NotReadyError: rclpy does not have it as expected.
+    to confirm its topic. NotReadyError: rclpy does not have it as expected.
     """
     address = getattr(entity, "pointer", None)
     if not isinstance(address, int) or not address:
@@ -377,11 +355,7 @@ def handle_address(entity: Any, kind: str, library: Any, topic: str = "") -> int
 
 
 def make_subscription(node: Any, topic: str, qos: QoSProfile) -> Any:
-    """A subscription to joint states outside all executors.
-
-    Raises:
-        NotReadyError: rclpy cannot make it in this way.
-    """
+    """A subscription to joint states outside all executors; NotReadyError: rclpy cannot make it in this way."""
     try:
         check_for_type_support(JointState)
         with node.handle:
