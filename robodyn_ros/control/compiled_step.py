@@ -84,19 +84,12 @@ class CompiledStep:
     """The control step of a law, compiled; an object of this class belongs to one thread.
 
     Attributes:
-        law: the control law.
-        n: number of joints.
-        follows: False for a law with which the arm is moved by hand.
         program: the program that is compiled.
         parameters: settings of the step, then those of the law: the runtime parameters of the compiled function.
     """
 
     def __init__(self, settings: LoopSettings) -> None:
-        """
-        Raises:
-            TraceError: the law cannot be traced.
-            NotReadyError: there is neither a compiler nor CasADi to run it with.
-        """
+        """TraceError: the law cannot be traced. NotReadyError: there is neither a compiler nor CasADi."""
         self.law = law = settings.controller
         if problem := why_not_traced(law):
             raise TraceError(problem)
@@ -144,11 +137,7 @@ class CompiledStep:
                 setattr(self.law, name, value.copy() if value.ndim else float(value))
 
     def read_settings(self) -> bool:
-        """Take over the settings of the law and the parameters of the model; False if other code is needed.
-
-        Raises:
-            Exception: whatever the law raises.
-        """
+        """Take over the settings of the law and the parameters of the model; False if other code is needed."""
         law, rest = self.law, np.zeros(self.law.dynamics.robot.n)
         with np.errstate(all="ignore"):  # the pose is arbitrary
             law.compute(rest, rest, Reference(rest, rest, rest, rest))  # it may read the parameters of the model

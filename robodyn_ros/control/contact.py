@@ -3,16 +3,15 @@
 
 """Contacts: the settings of their observation, and the thresholds of a touch and of a collision.
 
-:func:`propose_thresholds` proposes thresholds by the estimates of the observer while the arm moves freely. In free
-motion the observer estimates the errors of the model: masses, friction, noise, delay. The greatest value of each half
-second is taken. A Gumbel distribution of these maxima, fitted by its moments, gives the value x that is exceeded within
-a time of operation with a given probability:
+:func:`propose_thresholds` proposes thresholds by the estimates of the observer while the arm moves freely: errors of
+the model, friction, noise, delay. A Gumbel distribution of the maxima of each half second, fitted by its moments, gives
+the value x that is exceeded within a time of operation with a given probability:
 
     β = s sqrt(6) / π,   μ = m - γ β,   x = μ + β ln(N / P)
 
 m and s are mean and standard deviation of the maxima, γ Euler's constant, N the number of half seconds, P the
 probability. The threshold is at least ``HEADROOM`` times the greatest observed value. It is valid for motions like the
-recorded ones, so record the motions of the application.
+recorded ones.
 
 Source: Coles, An Introduction to Statistical Modeling of Extreme Values (2001), chapters 3.1 and 3.3 (block maxima);
 NIST/SEMATECH e-Handbook of Statistical Methods, section 1.3.6.6.16 (Gumbel distribution by moments).
@@ -114,10 +113,8 @@ class Contact(NamedTuple):
 
 
 def contact_of(values: NamedValues, dynamics: Dynamics) -> Contact | None:
-    """The observer and its thresholds by named values; None if contacts are not observed.
-
-    Raises:
-        RobodynError: a value is wrong; the message names it.
+    """The observer and its thresholds by named values; None if contacts are not observed. RobodynError names a wrong
+    value.
     """
     settings = values.settings(ContactSettings, "contact.")
     own = [values.settings(JointContactSettings, f"contact.{name}.") for name in dynamics.robot.joint_names]
@@ -170,10 +167,7 @@ def observe_motion(observer: MomentumObserver, t: Array, q: Array, qd: Array, ef
 
 def block_maxima(t: ArrayLike, values: ArrayLike) -> Array:
     """The greatest value of each column of values (N, k), not negative, at times (N,) [s], in each block of time,
-    (blocks, k).
-
-    Raises:
-        InputError: the time is too short.
+    (blocks, k). InputError: the time is too short.
     """
     times, rows = np.asarray(t, dtype=np.float64), np.asarray(values, dtype=np.float64)
     place = ((times - times[0]) / BLOCK).astype(int)

@@ -78,11 +78,7 @@ def core_source(n: int, around: Path | None = None) -> str:
 
 
 def caller_library(n: int, caller: Path) -> Any:
-    """The library of C code that has the core's memory for n joints, and calls its functions by address.
-
-    Raises:
-        NotReadyError: there is no C compiler, or it fails; the message says how to get one, or why.
-    """
+    """The library of C code that has the core's memory for n joints, and calls its functions by address."""
     return _compiled(caller.stem, _caller_source(n, caller))
 
 
@@ -97,9 +93,7 @@ def _caller_source(n: int, caller: Path) -> str:
 
 def core_library(n: int, around: Path | None = None) -> Any:
     """The library of the core for n joints, with C code ``around`` that calls it if given; loaded once in a process.
-
-    Raises:
-        NotReadyError: there is no C compiler, or it fails; the message says how to get one, or why.
+    NotReadyError: there is no C compiler, or it fails; the message says how to get one, or why.
     """
     found = _compiled("core" if around is None else around.stem, core_source(n, around))
     for name in ("core_create", "core_state", "core_period", "core_trajectory_create"):
@@ -133,21 +127,14 @@ class Core:
     """A core: its memory, and the calls.
 
     Attributes:
-        n: number of joints.
-        structs: its structs.
-        library: its code.
         address: of its memory.
-        state: members of the struct ``State``, as views.
-        period: members of the struct ``Period``, likewise.
+        state, period: members of the structs ``State`` and ``Period``, as views.
         kept: settings that the core may still read, the latest last; kept alive by this list.
         run: updates the period, and returns a code of ``core_update``, or :data:`REACTION`.
     """
 
     def __init__(self, n: int) -> None:
-        """
-        Raises:
-            NotReadyError: there is no C compiler, or it fails; the message says how to get one, or why.
-        """
+        """For n joints; errors as of :func:`core_library`."""
         self.n, self.library, self.structs = n, core_library(n), core_structs(n)
         self.address = int(self.library.core_create() or 0)
         if not self.address:

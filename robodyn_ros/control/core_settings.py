@@ -58,11 +58,8 @@ class LawInNumbers:
         self.ki = law.ki
 
     def gravity(self, q: Array) -> Array:
-        """The model's gravity effort at q (n,), (n,).
-
-        Raises:
-            ValueError: the model does not give n finite numbers.
-            Exception: whatever the model raises.
+        """The model's gravity effort at q (n,), (n,); ValueError: it is not n finite numbers, or whatever the model
+        raises.
         """
         gravity = self._law.dynamics.gravity(q)
         if getattr(gravity, "shape", None) != q.shape or not is_finite(gravity):
@@ -98,12 +95,8 @@ class CoreFunction:
         parameters: Array | None = None,
         callback: Callable[[int, int], None] | None = None,
     ) -> None:
-        """
-        Args:
-            widths: lengths of the arrays.
-            program: the program, if there is one.
-            parameters: of the program.
-            callback: takes the addresses of ``arrays`` and ``constants``; called if there is no program.
+        """A program with its parameters on arrays of these widths; ``callback``, which takes the addresses of
+        ``arrays`` and ``constants``, is called if there is no program.
         """
         self.parts = [np.zeros(width) for width in widths]
         self.arrays = np.array([part.ctypes.data for part in self.parts], dtype=np.int64)
@@ -126,7 +119,6 @@ class StepInPython:
         core: the function of the core that calls the law back.
         law_memory: empty, because such a law keeps its memory itself.
         problem: the exception of the law in the latest step; None if there was none.
-        follows: False for a law with which the arm is moved by hand.
     """
 
     def __init__(self, settings: LoopSettings, ahead: Ahead) -> None:
@@ -193,7 +185,6 @@ class CoreSettings:
 
     Attributes:
         record: the struct ``Settings``.
-        step: the control step that it is for.
         law_memory: the core's copy of the law's memory.
         rows: results of the latest control step (:data:`.compiled_step.ROWS`), (rows, n).
     """
@@ -308,9 +299,7 @@ def observe(observer: MomentumObserver, parts: list[Array]) -> None:
 
 
 def make_step(settings: LoopSettings, ahead: Ahead) -> CompiledStep | StepInPython:
-    """The control step for settings; compiled if its law can be traced. A law in Python that plans asks ``ahead`` for
-    the future reference.
-    """
+    """The control step for settings, compiled if its law can be traced; one in Python asks ``ahead`` for references."""
     try:
         return CompiledStep(settings)
     except (TraceError, NotReadyError) as reason:

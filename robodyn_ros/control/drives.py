@@ -8,35 +8,24 @@
     x_joint = x_motor / r + offset,   ẋ_joint = ẋ_motor / r,   τ_motor = τ_joint / r,   command = τ_motor / k
 
 r is the gear ratio, negative if the motor turns the other way, so that power is the same on both sides. k is the unit
-of the drive's command: 1 if the drive takes N·m (or N), the motor's torque constant if it takes amperes.
+of the drive's command: 1 if the drive takes N·m (or N), the motor's torque constant if it takes amperes. "Reduction"
+and "offset" are those of ros2_control's transmission_interface::SimpleTransmission.
 
-The convention is that of ros2_control's transmission_interface::SimpleTransmission, "reduction" and "offset".
+**Compensation.** Many drives add g(q) of their own model to every command. If the controller adds it too, the arm
+rises. The terms that ``drive_compensates`` names, for all joints or for one, are subtracted from those of the law. The
+law, its memory and its limits use the total effort at the joint. The drive's model of gravity is assumed to equal that
+of the controller, so set the payload in the drive too.
 
-**Compensation.** Many drives compensate gravity by themselves: they add g(q) of their own model to every command. If
-the controller adds it too, the arm rises. ``drive_compensates`` names the terms that the drives add, for all joints or
-for one. These terms of the law are then subtracted before sending. The law, its memory and its limits use the total
-effort at the joint: the effort that is sent plus the drive's compensation.
-
-The drive's model of gravity is assumed to equal that of the controller, with its payload. So set the payload in the
-drive too.
-
-**MIT mode.** Some drives close a feedback loop of their own between two commands. Such a drive (Damiao, mjbots, and
-others like the actuators of MIT's Mini Cheetah) takes five numbers, and exerts
-
-    τ = τ_ff + K (p - q) + D (v - q̇)
-
-at its own rate of several kHz. ``core_mit`` in ``core/core.c`` splits the effort of the control loop into these
-five, and :meth:`.ControlLoop.in_mit_mode` calls it:
+**MIT mode.** Some drives close a feedback loop of their own between two commands (Damiao, mjbots, and others like the
+actuators of MIT's Mini Cheetah). They take five numbers, and exert τ = τ_ff + K (p - q) + D (v - q̇) at several kHz.
+``core_mit`` in ``core/core.c`` splits the effort of the control loop into these five:
 
 - With the law: K and D are its gains, p and v its reference, and τ_ff is the remaining effort, so that τ at the state
-  of this period is the loop's effort. So limits of effort and rate hold at this state, and until the next state
-  feedback has the rate of the drive. A joint whose effort is cut by a limit gets no gains, so that its drive stays
-  within the limit.
+  of this period is the loop's effort, within its limits. A joint whose effort is cut by a limit gets no gains.
 - With the reaction ``hold``: the gains of the reactions about the position at the fault, also while no states come;
   with ``retreat``, about the retreat position; with ``damp`` or ``float``, the damping alone. A fault of the sensors
   gives no gains, because the drive uses the same encoder.
-- The last command of a reaction with states, and the final command: the gains of the reactions about the last position,
-  at rest.
+- The last command of a reaction with states, and the final command: the gains of the reactions about the last position.
 
 Source: Katz, Di Carlo and Kim, Mini Cheetah: A Platform for Pushing the Limits of Dynamic Quadruped Control, ICRA 2019.
 """
@@ -124,15 +113,8 @@ class DriveCompensation(NamedTuple):
 
     @classmethod
     def of(cls, robot: Robot, terms: Sequence[str], name: str = "drive_compensates") -> DriveCompensation:
-        """The terms of a setting.
-
-        Args:
-            robot: the arm.
-            terms: such as ``gravity`` for all joints, or ``gravity.shoulder`` for one; ``none`` names no term.
-            name: of the setting, for messages.
-
-        Raises:
-            InputError: a term or a joint is unknown.
+        """The terms of a setting: such as ``gravity`` for all joints, ``gravity.shoulder`` for one, or ``none``;
+        ``name`` is that of the setting, for messages. InputError: a term or a joint is unknown.
         """
         found = {term: np.zeros(robot.n) for term in cls._fields}
         for text in terms:

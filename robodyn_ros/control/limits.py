@@ -75,11 +75,8 @@ def saturate(effort: Array, limit: Array) -> tuple[Array, NDArray[np.bool_]]:
 
 
 def check_position_limits(name: str, robot: Robot, positions: Array, columns: list[int]) -> None:
-    """Refuse positions, (m,) or (K, m) in [rad] or [m], outside the limits of their joints ``robot.joints[columns]``,
+    """Refuse (LimitError) positions, (m,) or (K, m) in [rad] or [m], outside the limits of ``robot.joints[columns]``,
     or beyond ``FARTHEST``; ``name`` is theirs, for the message.
-
-    Raises:
-        LimitError: names the joint, the value and the limits.
     """
     rows = np.atleast_2d(positions)
     lower, upper = np.maximum(robot.lower[columns], -FARTHEST), np.minimum(robot.upper[columns], FARTHEST)
@@ -151,11 +148,8 @@ class StaticLoad(NamedTuple):
 
 
 def check_static_load(dynamics: Dynamics, limits: Limits, needed: StaticLoad, before: Array | None = None) -> None:
-    """Check that the limits let the drives hold the arm, or hold it no worse than the loads ``before`` of the present
-    settings.
-
-    Raises:
-        HoldingError: a joint is not held; the message has the effort that holds it, and the remedy.
+    """Refuse (HoldingError) limits with which the drives do not hold the arm, unless they hold it no worse than the
+    loads ``before`` of the present settings; the message has the effort that holds it, and the remedy.
     """
     loads = needed.loads(limits)
     is_held = loads <= (1.0 if before is None else np.maximum(1.0, NO_WORSE * before))  # not for a NaN

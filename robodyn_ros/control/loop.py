@@ -180,11 +180,8 @@ class ControlLoop(ReferenceManager):
         return code
 
     def period_result(self, code: int, *, has_state: bool = True) -> Command | None:
-        """The result of the latest period if it is no command of the law: a reaction to a fault, None, or an error.
-
-        Raises:
-            RobodynError: as :meth:`update`.
-            KeyboardInterrupt: Ctrl-C while a law in Python was computing.
+        """The result of the latest period if it is no command of the law: a reaction to a fault, None, or an error, as
+        of :meth:`update`; or a KeyboardInterrupt of a law in Python.
         """
         step = self._step
         if isinstance(step, StepInPython) and isinstance(step.problem, KeyboardInterrupt):
@@ -227,11 +224,7 @@ class ControlLoop(ReferenceManager):
 
     def repeat(self, t: float, now: float) -> Command | None:
         """The command before a state that :meth:`update` dropped with a :class:`JumpError`, to be sent again with the
-        stamp of that state, for drives that brake without commands; None if nothing is sent.
-
-        Args:
-            t: when that state was measured [s].
-            now: the present time, by the same clock [s].
+        stamp t of that state at the time ``now`` [s], for drives that brake without commands; None if nothing is sent.
         """
         if not self.core.call("core_repeat", t, now):
             return None
@@ -242,8 +235,8 @@ class ControlLoop(ReferenceManager):
         return float(self.core.call("core_watch_due", rests))
 
     def watch(self, t: float) -> Command | None:
-        """The command while no usable state comes; None if none is due. To be called periodically with the present
-        time, by the clock of the states [s].
+        """The command while no usable state comes, at a time by the clock of the states [s]; None if none is due. To be
+        called periodically.
         """
         return self._reaction(has_state=False) if self.core.call("core_watch", t) == CODES["CORE_SEND"] else None
 
@@ -293,14 +286,12 @@ class ControlLoop(ReferenceManager):
         return MitCommand(*self.core.mit(t, at, np.ascontiguousarray(effort), greatest))
 
     def final_command(self, t: float) -> tuple[Array, bool] | None:
-        """The next command of the transition to the final command, at a time by the clock of the states [s]; None if
-        nothing is being sent.
+        """The next command of the transition to the final command, at a time by the clock of the states [s], and True
+        if it is the final one; None if nothing is being sent.
 
         The final command holds the arm at its last position against gravity, for drives that keep their last command.
-        The transition respects the limits of efforts and rates. It uses no states, for it takes milliseconds only.
-
-        Returns:
-            Efforts (n,) in [N·m] or [N], and True if they are the final command.
+        The transition respects the limits of efforts (n,) [N·m] or [N] and rates, and uses no states: it takes
+        milliseconds.
         """
         effort = np.zeros(self.robot.n)
         outcome = int(self._ask("FINAL_STEP", t=t, result=effort).fields.outcome)
@@ -311,10 +302,8 @@ class ControlLoop(ReferenceManager):
         self._ask("STOP")
 
     def tare(self) -> None:
-        """Zero the estimate of the external efforts: the present ones are subtracted from now on.
-
-        Raises:
-            NotReadyError: contacts are not observed, or no state has come yet.
+        """Zero the estimate of the external efforts: the present ones are subtracted from now on; NotReadyError: there
+        are none.
         """
         if self.settings.contact is None:
             raise errors.NotReadyError("contacts are not observed: set contact.observe")
@@ -323,11 +312,8 @@ class ControlLoop(ReferenceManager):
         self._ask("TARE")
 
     def judge_contact(self, efforts: Array, wrench: Array) -> None:
-        """:meth:`set_contact` by external efforts (n,) and a wrench (6,) that were estimated outside the core, if these
-        change the kind of the contact.
-
-        Raises:
-            InputError: they are not n and 6 real numbers.
+        """Report a contact (:meth:`set_contact`) by external efforts (n,) and a wrench (6,) that were estimated outside
+        the core; InputError: they are not n and 6 real numbers.
         """
         external = as_real("efforts, wrench", [*efforts, *wrench], "real numbers")
         if external.shape != (self.robot.n + 6,):
@@ -340,11 +326,8 @@ class ControlLoop(ReferenceManager):
             self.set_contact(kind, problem.text(self.robot) if kind else "")
 
     def set_contact(self, kind: str, problem: str = "") -> None:
-        """Report a contact, ``touch`` or ``collision``, that was detected outside the core, for example by a
-        force-torque sensor, with its description; "" for none.
-
-        Raises:
-            InputError: there is no such kind.
+        """Report a contact, ``touch`` or ``collision``, that was detected outside the core, with its description; ""
+        for none. InputError: there is no such kind.
         """
         check_choice("kind", kind, CONTACTS)
         self.contact, self._contact_problem = kind, problem

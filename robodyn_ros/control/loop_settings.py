@@ -132,11 +132,7 @@ def effort_rate(most: float | None) -> float:
 
 
 def with_streams(settings: LoopSettings, values: NamedValues) -> LoopSettings:
-    """These settings with those of streams; without a streamed tool if no joint moves the link.
-
-    Raises:
-        RobodynError: a value is wrong; the message names it.
-    """
+    """These settings with those of streams; without a streamed tool if no joint moves the link."""
     robot = settings.controller.dynamics.robot
     link = values[TOOL.name] or tip(robot)
     tool = StreamedTool.of(robot, link) if robot.link(link).body >= 0 else None
@@ -179,9 +175,8 @@ def inertia_of(moments: Any) -> list[list[Any]]:
 
 
 def law_settings() -> dict[str, type[Any]]:
-    """Prefix of the names → dataclass, for every installed law with settings of its own, such as ``adaptive.rate``.
-
-    A plugin that cannot be imported is left out; an error is raised when the law is made.
+    """Prefix of the names → dataclass, for every installed law with settings of its own, such as ``adaptive.rate``; a
+    plugin that cannot be imported is left out.
     """
     found = {}
     for name in available("controllers"):
@@ -222,11 +217,7 @@ def limit_specs(joint: Joint, effort: float | None = None) -> list[ParameterSpec
 
 
 def check_limits(given: Mapping[str, Any], robot: Robot) -> None:
-    """Refuse a limit, among values of parameters by name, that the nodes would refuse.
-
-    Raises:
-        ConfigurationError: a limit is no number, or outside its range; the message names it.
-    """
+    """Refuse (ConfigurationError) a limit, among values of parameters by name, that the nodes would refuse."""
     specs = [spec for joint in robot.joints for spec in limit_specs(joint) if spec.name in given]
     for spec in specs:
         value, (least, greatest) = given[spec.name], spec.bounds or (0.0, NO_LIMIT)

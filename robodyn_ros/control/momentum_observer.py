@@ -79,16 +79,11 @@ class ExternalEfforts(NamedTuple):
 def momentum_residual(
     residual: Array, dt: Any, gained: Array, before: Array, now: Array, efforts: Array, gain: Any
 ) -> Array:
-    """R after a period, by the trapezoidal rule, implicit in r and so stable with every gain.
+    """The residual r (n,) after a period dt [s], by the trapezoidal rule, implicit in r and so stable with every gain K
+    [1/s].
 
-    Args:
-        residual: r before the period, (n,).
-        dt: the period [s].
-        gained: change of p during the period, (n,).
-        before: terms of ṗ besides the efforts, at its beginning, (n,).
-        now: these terms at its end, (n,).
-        efforts: τ during it, (n,).
-        gain: K [1/s].
+    ``gained`` is the change of p, ``before`` and ``now`` the terms of ṗ besides the efforts at beginning and end, (n,)
+    each.
     """
     explained = dt * (efforts + (before + now) / 2.0)
     return (residual + gain * (gained - explained)) / (1.0 + gain * np.maximum(dt, 0.0))
@@ -285,9 +280,6 @@ class ForceTorqueSensor:
     def external(self, measured: ArrayLike, rotation: Array, gravity: Array) -> Array:
         """The external wrench about the sensor's origin, in its axes, force [N] and torque [N·m], (6,), by the measured
         one (6,), the rotation of the sensor's frame in the root link's (3, 3), and gravity there, (3,) in [m/s²].
-
-        Raises:
-            InputError: the measured wrench is not 6 finite numbers.
         """
         weight = self._mass * (rotation.T @ gravity)
         self._raw = finite_array("wrench", measured, (6,)) - np.concatenate((weight, np.cross(self._com, weight)))

@@ -126,11 +126,7 @@ class LoadedParameters(dict[str, Any]):
 
 
 class FileParameters:
-    """The parameters of a node: those given, and the defaults of the others.
-
-    Attributes:
-        given: name → value of those given.
-    """
+    """The parameters of a node: those ``given``, and the defaults of the others."""
 
     def __init__(self, given: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
         """Errors of given values have the places of :class:`LoadedParameters`; ``defaults`` are for parameters without
@@ -142,11 +138,7 @@ class FileParameters:
         self._asked: set[str] = set()
 
     def __getitem__(self, name: str) -> Any:
-        """The value of a parameter, which must be given unless it has a default.
-
-        Raises:
-            ConfigurationError: it has no value.
-        """
+        """The value of a parameter; ConfigurationError if it has none."""
         self._asked.add(name)
         if name not in self._values:
             raise ConfigurationError(f"parameter {name!r} must be given")
@@ -174,10 +166,7 @@ class FileParameters:
 
     @contextmanager
     def located(self) -> Iterator[None]:
-        """Context that adds the file and line of a parameter to an error whose message names it.
-
-        If the message names several parameters, the last of them is used.
-        """
+        """Context that adds the file and line of the last parameter that an error's message names to that error."""
         try:
             yield
         except RobodynError as problem:
@@ -213,11 +202,8 @@ def _checked(settings: Any, *values: Any) -> Any:
 
 
 def refuse_replaced(name: str, place: str = "", node: str = "") -> None:
-    """Refuse a name that there is no more, of a parameter that was given to a node, or to any; ``place`` is where, for
-    the message.
-
-    Raises:
-        InputError: it is a former name; the message has the present one.
+    """Refuse (InputError) a former name of a parameter of a node, or of any; ``place`` is where it was given, for the
+    message, which has the present name.
     """
     for now, pattern in REPLACED.items():
         if found := re.fullmatch(pattern, name) or re.fullmatch(pattern, f"{node}:{name}"):
@@ -229,10 +215,8 @@ NOT_GIVEN = 1e6  #: Position of a locked joint that stands for none, and bound o
 
 
 def position_given(name: str, value: Any) -> float | None:
-    """The position of a locked joint in the value of a parameter of that name; None if it stands for none.
-
-    Raises:
-        InputError: it is no number.
+    """The position of a locked joint in the value of a parameter of that name; None if it stands for none. InputError:
+    it is no number.
     """
     if not isinstance(value, (int, float)):
         raise InputError(name, f"must be a number, not {value!r}", value)
@@ -311,11 +295,7 @@ def parameters_text(values: Mapping[str, Any]) -> str:
 
 
 def parse_parameter(text: str) -> tuple[str, Any]:
-    """Name and value of ``name:=value``, the value in YAML, as on a command line of ROS 2.
-
-    Raises:
-        InputError: it is not of this form.
-    """
+    """Name and value of ``name:=value``, the value in YAML, as on a command line of ROS 2; else InputError."""
     from robodyn_ros.files import YamlError, compose, construct
 
     name, found, value = text.partition(":=")

@@ -66,11 +66,8 @@ class ReferenceManager(RunningCore):
         return int(self.core.state.references.requests)
 
     def start(self, t: float, q: ArrayLike) -> None:
-        """Hold the arm's position, (n,) in [rad] or [m], at a time [s], and clear everything else; the first update
-        does this, too.
-
-        Raises:
-            InputError: q is not n finite numbers.
+        """Hold the arm's position, (n,) in [rad] or [m], at a time [s], and clear everything else, as the first update
+        does. InputError: q is not n finite numbers.
         """
         q = finite_array("q", q, (self.robot.n,))
         self._ask("START", t=t, numbers=(q,))
@@ -78,10 +75,8 @@ class ReferenceManager(RunningCore):
     def hold(self, t: float) -> None:
         """Stop from a time [s] on with the deceleration of the settings (at once if there is none), and hold.
 
-        This acknowledges a latched fault, which then ends as soon as its cause does.
-
-        Raises:
-            NotReadyError: no state has come yet.
+        This acknowledges a latched fault, which then ends as soon as its cause does. NotReadyError: no state has come
+        yet.
         """
         self._ask("HOLD_STILL", "hold", t=t)
 
@@ -256,12 +251,8 @@ class ReferenceManager(RunningCore):
         return float(self.core.state.references.speed)
 
     def scale_speed(self, ratio: float) -> None:
-        """Follow trajectories at a ratio of their speed, multiplied by ``speed_scaling``, from now on.
-
-        Velocities and accelerations are those of the scaled motion. The ratio itself changes within half a second.
-
-        Raises:
-            InputError: it is not within 0 and 1.
+        """Follow trajectories at a ratio of their speed, multiplied by ``speed_scaling``, from now on; the ratio
+        changes within half a second. InputError: it is not within 0 and 1.
         """
         if not 0.0 <= ratio <= 1.0:
             raise InputError("speed_scaling", f"must be within 0 and 1, not {ratio!r}", ratio)
@@ -269,9 +260,7 @@ class ReferenceManager(RunningCore):
 
     def expected(self, ahead: float) -> tuple[float, Reference]:
         """The time ``ahead`` [s] after the latest state, and the reference then, if no other is given until then.
-
-        Raises:
-            NotReadyError: no state has come yet, or a fault is active.
+        NotReadyError: no state has come yet, or a fault is active.
         """
         t = float(self.memory().time) + ahead
         return t, self.planned(t)

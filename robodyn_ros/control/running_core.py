@@ -37,8 +37,7 @@ class RunningCore(Uncopied):
     Attributes:
         settings: the present settings.
         core: the core in C.
-        requester: carries out a request between two periods, and waits until it is done, while another object runs
-            these; else None.
+        requester: carries out a request between two periods while another object runs these; else None.
     """
 
     @classmethod
@@ -114,10 +113,8 @@ class RunningCore(Uncopied):
 
     def _ask(self, what: str, name: str = "", part: str = "", **arguments: Any) -> Record:
         """Send a request, with members of the struct ``Request``, to the core, between two periods. If the core may
-        refuse it, ``name`` is that of the input, and ``part`` the part of it that is judged, for the message.
-
-        Raises:
-            RobodynError: the core refuses it.
+        refuse it (RobodynError), ``name`` is that of the input, and ``part`` the part of it that is judged, for the
+        message.
         """
         request = self.core.structs.make("Request")
         fields = request.fields
@@ -175,9 +172,9 @@ class RunningCore(Uncopied):
         self._seen: Any = self._dynamics.parameters
 
     def release(self, requester: Callable[[Record], None] | None, *, judged: bool = False) -> None:
-        """Have other code run the periods from now on; None for code in this thread that calls the core itself.
-        Unless the rate of the states is judged at once, the caller has to do that; it need not if that rate is far
-        above the need of all gains.
+        """Have other code run the periods from now on; None for code in this thread that calls the core itself. Unless
+        the rate of the states is ``judged`` at once, the caller judges it, if it is not far above the need of all
+        gains.
         """
         settings = self.core_settings
         settings.law_memory[:] = self._step.law_memory
@@ -205,8 +202,7 @@ class RunningCore(Uncopied):
 
         Raises:
             EffortError: they are not n finite numbers.
-            InputError: states come too rarely for its gains or for ``state_timeout``, by more than with the present
-                settings.
+            InputError: states come too rarely for its gains or ``state_timeout``, more so than for the present ones.
             HoldingError: the limits cannot hold the arm at its position, by more than the present limits.
             Exception: whatever the law raises.
         """

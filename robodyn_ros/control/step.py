@@ -171,7 +171,7 @@ class Law(Protocol):
 def control_step(
     law: Law, t: Any, dt: Any, q: Array, qd: Array, reference: Reference, memory: StepMemory, settings: StepSettings
 ) -> tuple[StepResult, StepMemory]:
-    """The effort for a state, with numbers or with symbols.
+    """The effort for a state, with numbers or with symbols, and the memory after this step.
 
     Args:
         law: the control law.
@@ -182,9 +182,6 @@ def control_step(
         reference: the desired motion.
         memory: after the step before.
         settings: limits and bounds.
-
-    Returns:
-        The result, and the memory after this step.
     """
     gravity = law.gravity(q)
     error = reference.q - q
@@ -216,19 +213,13 @@ def clamp(values: Any, least: Any, most: Any) -> Any:
 
 
 def integrate(dt: Any, error: Array, is_used: Any, memory: StepMemory, settings: StepSettings) -> Array:
-    """The integral of the position error, with conditional integration against windup, (n,) in [rad s] or [m s].
+    """The integral of the position error, with conditional integration against windup, (n,) in [rad s] or [m s]; it
+    stays as it is if the law does not use it.
 
     Where an effort was cut, the integral does not grow in the direction of the cut. It is also bounded, because the
     error of a model accounts only for a limited effort.
 
     Source: Åström and Hägglund, Advanced PID Control (2006), §3.5, conditional integration.
-
-    Args:
-        dt: the period [s].
-        error: reference minus position, (n,) in [rad] or [m].
-        is_used: 0 if the law has no integral action; the integral stays as it is then.
-        memory: the integral, and the cut of the effort.
-        settings: the bound.
     """
     grown = memory.integral + np.where(error * memory.cut > 0.0, 0.0, dt * error)
     bounded = clamp(grown, -settings.integral_limit, settings.integral_limit)
@@ -251,10 +242,7 @@ def split(efforts: Efforts, gravity: Array, settings: StepSettings) -> tuple[Eff
 
 def blend(t: Any, wanted: Array, memory: StepMemory) -> tuple[Array, StepMemory]:
     """Efforts (n,) without a step: the difference between the last old and the first new effort fades linearly with
-    time [s].
-
-    Returns:
-        The blended efforts (n,), and the memory after the blend.
+    time [s]; and the memory after it.
     """
     begins = memory.blending == 1.0
     begin = np.where(begins, t, memory.blend_begin)
@@ -300,11 +288,8 @@ def soften(effort: Array, q: Array, qd: Array, gravity: Array, settings: StepSet
 def limit(
     t: Any, asked: Array, softened: Array, added: Array, memory: StepMemory, settings: StepSettings
 ) -> tuple[Array, Any, Any, StepMemory]:
-    """The absolute limit and the rate limit, at a time [s], of blended efforts (n,), which are also given within the
-    soft position limits, where the drives add their compensation (n,).
-
-    Returns:
-        The effort to send, masks of its absolute and of its rate limit, each (n,), and the memory after it.
+    """The effort to send, masks of its absolute and of its rate limit, each (n,), and the memory after it: from blended
+    efforts (n,) at a time [s], also within the soft limits, where the drives add their compensation (n,).
     """
     least = np.fmax(-added, 0.0) - settings.effort_limit
     most = settings.effort_limit - np.fmax(added, 0.0)
@@ -319,20 +304,14 @@ def limit(
 
 
 def differ(before: Array, after: Array) -> Any:
-    """Mask of efforts that differ by more than rounding before and after a limit, (n,).
-
-    A blend begins at the latest effort, which may be exactly at the limit. So the last bits often decide on which side
-    of the limit an effort is, and these bits depend on how the step was compiled.
+    """Mask of efforts that differ by more than rounding before and after a limit, (n,): a blend begins at the latest
+    effort, perhaps exactly at the limit, and the last bits depend on how the step was compiled.
     """
     return np.abs(before - after) > EFFORT_ROUNDING * (1.0 + np.abs(after))
 
 
 def checked_total(controller: Controller, efforts: Efforts, n: int) -> Array:
-    """The total of the efforts that a law gave, (n,).
-
-    Raises:
-        EffortError: it is not n finite numbers.
-    """
+    """The total of the efforts that a law gave, (n,); EffortError: it is not n finite numbers."""
     given: Any = getattr(efforts, "total", None)
     if isinstance(given, np.ndarray) and given.shape == (n,) and given.dtype == np.float64 and is_finite(given):
         return given

@@ -74,13 +74,9 @@ Script = Generator[Array, None, Result]  #: Yields the efforts until the next st
 
 
 class Moves:
-    """The moves of an arm; its state and its efforts.
+    """The moves of an arm; its state t [s], q, qd (n,), and its present effort (n,).
 
     Attributes:
-        t: time of the state [s].
-        q: positions (n,).
-        qd: velocities (n,).
-        effort: present efforts (n,).
         damped: inertia of the damped joints, 0 for the others (n,) [kg m²] or [kg]; negative if the sign of the effort
             is wrong.
         proven: likewise, for the joints whose sign is known, 0 for the others (n,).
@@ -227,13 +223,8 @@ class Push(NamedTuple):
 
 
 def evaluate_push(direction: int, rate: float, times: Sequence[float], moves: Sequence[float]) -> Push:
-    """The result of a push.
-
-    Args:
-        direction: of the effort.
-        rate: of the growth of the effort [N·m/s] or [N/s].
-        times: since the begin of the effort [s].
-        moves: distance from the start at these times [rad] or [m].
+    """The result of a push in a direction: by the rate of its growth [N·m/s] or [N/s], times since its begin [s], and
+    the distances from the start at these times [rad] or [m].
     """
     t, moved = np.array(times), np.array(moves)
     still = np.flatnonzero(np.abs(moved) <= ONSET)
@@ -250,12 +241,8 @@ class Stroke:
     """A stroke with position feedback, critically damped and with an integral, stiff enough to overcome friction."""
 
     def __init__(self, push: Push, begun: float, start: float, length: float) -> None:
-        """
-        Args:
-            push: that moved the joint; the stroke goes in the direction of that motion, with gains from its inertia.
-            begun: time now [s].
-            start: where the joint is [rad] or [m].
-            length: how far to go [rad] or [m].
+        """A stroke in the direction in which a push moved the joint, with gains from its inertia: from ``start``, at
+        the time ``begun`` [s], over a length, both in [rad] or [m].
         """
         self._direction, self._sign = float(np.sign(push.moved)), 1.0 if push.follows else -1.0
         self._bias, self._inertia = BELOW * push.loose, push.inertia
@@ -291,12 +278,11 @@ class Stroke:
         return float(there[0] + back[0]) / 2.0, float(there[1] + back[1]) / 2.0
 
     def inertia(self, index: int, model: Callable[[Array, Array], tuple[float, float]]) -> tuple[float, float]:
-        """The measured inertia, nan if friction is too great for that, and the one of the model [kg m²] or [kg].
+        """The measured inertia, nan if friction is too great for that, and the one of the model [kg m²] or [kg], of a
+        joint.
 
-        Args:
-            index: of the joint.
-            model: positions (n,), and the ratios (n,) with which all joints take part in a motion → reflected inertia
-                of the joint, and ∂g/∂q [N·m/rad] or [N/m].
+        ``model``: positions (n,), and the ratios (n,) with which all joints take part in a motion → reflected inertia
+        of the joint, and ∂g/∂q [N·m/rad] or [N/m].
         """
         t = np.array([row[0] for row in self._sine])
         values = np.column_stack([[row[1] for row in self._sine], np.array([row[2] for row in self._sine])])

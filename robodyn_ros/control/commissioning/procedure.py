@@ -39,7 +39,6 @@ class Commissioning:
     """One commissioning of an arm.
 
     Attributes:
-        settings: of the procedure.
         outcome: the findings.
         stage: the present move, as text.
         finished: True if the procedure is over; all efforts are zero then.
@@ -53,12 +52,8 @@ class Commissioning:
         guided: bool = False,
         drives: DriveCompensation | None = None,
     ) -> None:
-        """
-        Args:
-            dynamics: the arm's model; each joint has an effort limit.
-            settings: of the procedure, the defaults unless given.
-            guided: if True, ask the user before each joint, and ask whether it moved in its positive direction.
-            drives: the compensation that the drives are set to add by themselves; none unless given.
+        """For a model with its settings (the defaults unless given); if ``guided``, the user is asked before each
+        joint, and whether it moved in its positive direction; ``drives`` add a compensation by themselves.
 
         Raises:
             ConfigurationError: a joint has no effort limit, or none above 0.
@@ -80,10 +75,7 @@ class Commissioning:
 
     def update(self, t: float, q: Array, qd: Array) -> Array:
         """The efforts (n,) in [N·m] or [N] for a state, at its time [s]: positions (n,) in [rad] or [m], and velocities
-        (n,).
-
-        Raises:
-            InputError: q or qd is not n finite numbers.
+        (n,); InputError: they are not n finite numbers.
         """
         arm, shape = self._arm, (self._robot.n,)
         place, arm.t, arm.qd = finite_array("q", q, shape), t, finite_array("qd", qd, shape)

@@ -43,12 +43,7 @@ class Period(NamedTuple):
 
 
 class LawSubject:
-    """Factory of a law on one arm: each object has the same gains and no memory.
-
-    Attributes:
-        n: degrees of freedom of the arm.
-        dynamics: the model, shared by all objects; it has friction.
-    """
+    """Factory of a law on one arm with n joints: each object has the same gains and model, and no memory."""
 
     def __init__(self, name: str, urdf: str) -> None:
         self._name = name

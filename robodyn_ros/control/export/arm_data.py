@@ -1,10 +1,8 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The numbers of one arm as C, for an exported controller: ``arm.h`` and ``arm_data.h``.
-
-``arm.h`` has its sizes and the struct of the parameters. ``arm_data.h`` has the initial data of ``parameters.c``: the
-settings of the loop, the parameters with their ranges and defaults, the numbers of the model, and texts.
+"""The numbers of one arm as C, for an exported controller: ``arm.h`` has sizes and the struct of the parameters,
+``arm_data.h`` with the initial data of ``parameters.c``: settings of the loop, parameters, numbers of the model, texts.
 """
 
 from __future__ import annotations
@@ -96,11 +94,9 @@ def refusal_texts(robot: Robot) -> list[list[str]]:
 
 
 def uncertainty_in_c(dynamics: CompiledDynamics, names: list[str]) -> tuple[Program, str]:
-    """The uncertainty of states and efforts, computed from parameters at run time: traced from Python.
-
-    Returns:
-        The program from limits of effort and velocity, numbers of safety, and the model to the members of the struct
-        ``Uncertainty``; and the function ``find_uncertainty`` in C, which calls it.
+    """The uncertainty of states and efforts, computed from parameters at run time: traced from Python. The program goes
+    from limits of effort and velocity, numbers of safety, and the model to the members of the struct ``Uncertainty``;
+    the function ``find_uncertainty`` in C calls it.
     """
     robot, n, members = dynamics.robot, dynamics.robot.n, list[str]()
 
@@ -216,19 +212,13 @@ typedef struct {{
         return [(name, wide.get(name, size if size > 1 else None)) for name, size in self._members.items()]
 
     def data(self, loop: ControlLoop) -> str:
-        """``arm_data.h``: the numbers of the arm, and the first state and settings of the loop.
-
-        Raises:
-            ConfigurationError: the law has no gains to set.
+        """``arm_data.h``: the numbers of the arm, and the first state and settings of the loop. ConfigurationError: the
+        law has no gains to set.
         """
         return "\n\n".join([self._constants(), *self._words(), *self._loop(loop), *self._model()]) + "\n"
 
     def _step_places(self) -> dict[str, int]:
-        """Name → index among the settings of the step, for those that are computed at run time.
-
-        Raises:
-            ConfigurationError: the law does not use one.
-        """
+        """Name → index among the settings of the step, for those that are computed at run time."""
         sizes = self._step.setting_sizes
         places = dict(zip(sizes, np.cumsum([0, *sizes.values()]).tolist(), strict=False))
         wanted = {name: name for name in StepSettings._fields} | {
@@ -378,10 +368,8 @@ def _bounds(item: ExportedParameter) -> tuple[float, float]:
 
 
 def resumed(before: Controller, after: Controller) -> Array:
-    """1 for each number of a law's memory that another law of its class takes over, else 0 (``Controller.resume``); the
-    memory of both is changed.
-
-    It is found by some steps at arbitrary states.
+    """1 for each number of a law's memory that another law of its class takes over, else 0 (``Controller.resume``),
+    found by some steps at arbitrary states; the memory of both is changed.
     """
     home, n = before.dynamics.robot.home, before.dynamics.robot.n
     reference = Reference(home, *np.zeros((3, n)))

@@ -149,10 +149,8 @@ def step_values(settings: LoopSettings) -> tuple[str, dict[str, Any]]:
 
 
 def frozen_groups(given: Mapping[str, Any], defaults: Mapping[str, Any], dynamics: Dynamics, law: str) -> set[str]:
-    """First words of the names of parameters that the exported code cannot change.
-
-    Some laws compute settings from a gain, a limit or the model that the code in C cannot compute. To find them, each
-    group of parameters is changed, and the settings of the law are compared.
+    """First words of the names of parameters that the exported code cannot change: each group of parameters is changed,
+    and settings of the law that the code in C cannot compute are compared.
     """
     before = dynamics.parameters
     key, first = step_values(make_loop_settings(FileParameters(given, defaults), dynamics, law))

@@ -4,9 +4,8 @@
 """A controller of ros2_control for one arm: ``robodyn export --ros2-control``.
 
 The exported package needs neither Python nor CasADi at run time. It has the files of ``ros2_control/`` beside this
-file, which are the same for all arms, the core of the control loop (``../core/``), and the files of the arm: the
-control step and the model as C, numbers, names and defaults. In files that end in ``.in`` the words between ``@`` are
-replaced.
+file, the core of the control loop (``../core/``), and the files of the arm: the control step and the model as C,
+numbers, names and defaults. In files that end in ``.in`` the words between ``@`` are replaced.
 """
 
 from __future__ import annotations
@@ -290,12 +289,8 @@ def run_file(name: str, program: Program | None) -> str:
 
 
 def write_package(folder: Path, files: ExportedFiles) -> tuple[list[str], list[str]]:
-    """Write a package into a folder, which may have an earlier export.
-
-    Files that were changed by hand since then are kept. The files in ``GENERATED`` must not have been changed.
-
-    Returns:
-        Names of the written files, and of those that are kept.
+    """Write a package into a folder, which may have an earlier export; names of the written files, and of those that
+    are kept, because they were changed by hand.
 
     Raises:
         InputError: a file cannot be written, or a file in ``GENERATED`` was changed.

@@ -3,9 +3,9 @@
 
 """The control step of an arm as C99 for any compiler, also for microcontrollers: ``robodyn export --of step``.
 
-The files need nothing of this package and no library except ``<math.h>``, and use only the stack and a struct that the
-caller owns. The header has three functions: ``init``, ``set`` and ``step``. They are made from the expressions that the
-control loop runs (:func:`robodyn_ros.control.compiled_step.step_program`), so the efforts are the same.
+The files need nothing but ``<math.h>``, and use only the stack and a struct that the caller owns, by the functions
+``init``, ``set`` and ``step``. They are made from the expressions that the control loop runs
+(:func:`robodyn_ros.control.compiled_step.step_program`), so the efforts are the same.
 """
 
 from __future__ import annotations
@@ -27,14 +27,8 @@ from robodyn_ros.errors import ConfigurationError
 
 
 def export_step(settings: LoopSettings, stem: str = "") -> dict[str, str]:
-    """A source file and its header.
-
-    Args:
-        settings: of the loop: law, model and limits; ``init`` starts with them.
-        stem: name of the files without the ending; the arm's, with ``_step``, unless given.
-
-    Returns:
-        Name of the file → its text.
+    """A source file and its header: name → text. ``init`` starts with the settings of the loop; ``stem`` is the files'
+    name without the ending; the arm's, with ``_step``, unless given.
 
     Raises:
         ConfigurationError: the law cannot be traced.

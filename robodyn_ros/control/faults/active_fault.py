@@ -32,10 +32,9 @@ WORDS = tuple(PROBLEMS.values())
 
 
 class FaultCause(NamedTuple):
-    """A problem in numbers; which ones, depends on its kind.
-
-    Its kind is the place in :data:`.table.PROBLEMS`, and ``PROBLEM_KINDS`` times the place in
-    :data:`.consistency.SETTINGS` of the setting that explains most of what is allowed.
+    """A problem in numbers; which ones, depends on its kind: the place in :data:`.table.PROBLEMS`, and
+    ``PROBLEM_KINDS`` times the place in :data:`.consistency.SETTINGS` of the setting that explains most of what is
+    allowed.
     """
 
     kind: int

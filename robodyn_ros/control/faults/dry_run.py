@@ -27,11 +27,7 @@ TOLERANCE = 1e-6  #: Tolerance of two results that should be equal, relative to 
 
 
 def dry_run(dynamics: str, controller: str, urdf: str) -> None:
-    """Make a model and a law in a process of their own, and call them once.
-
-    Raises:
-        NotReadyError: it failed; the message has the reason.
-    """
+    """Make a model and a law in a process of their own, and call them once; NotReadyError says why it failed."""
     command = [sys.executable, "-m", "robodyn_ros.control.faults.dry_run"]
     given = json.dumps({"dynamics": dynamics, "controller": controller, "urdf": urdf})
     try:
@@ -44,11 +40,7 @@ def dry_run(dynamics: str, controller: str, urdf: str) -> None:
 
 
 def make(dynamics: str, controller: str, urdf: str) -> None:
-    """Make a model and a law here, and call them once.
-
-    Raises:
-        Exception: whatever a plugin raises.
-    """
+    """Make a model and a law here, and call them once."""
     import robodyn_ros as rd
 
     model: Any = rd.create_dynamics(dynamics, reload_robot(urdf))
@@ -57,15 +49,10 @@ def make(dynamics: str, controller: str, urdf: str) -> None:
 
 
 def check_model(dynamics: Dynamics) -> None:
-    """Check that the results of a model, of whatever plugin, agree with each other.
+    """Check that the results of a model, of whatever plugin, agree with each other (ModelError).
 
     At a few states all over the joints' range: every result has its shape and is finite; M is symmetric and positive
-    definite; inverse dynamics at rest is gravity, and an acceleration adds M q̈. This finds garbage, not a wrong mass;
-    the conformance kit of :mod:`robodyn_ros.dynamics` finds more, and takes more time.
-
-    Raises:
-        ModelError: a result is garbage; the message says which.
-        Exception: whatever the plugin raises.
+    definite; inverse dynamics at rest is gravity, and an acceleration adds M q̈. This finds garbage, not a wrong mass.
     """
     robot, n = dynamics.robot, dynamics.robot.n
     rng, rest = np.random.default_rng(1), np.zeros(n)

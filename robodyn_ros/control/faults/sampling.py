@@ -72,19 +72,10 @@ def judged(settings: LoopSettings, sampling: StateSampling, q: Array) -> Judgeme
 
 
 def check_sampling(settings: LoopSettings, now: LoopSettings | None, sampling: StateSampling, q: Array) -> None:
-    """Check that the measured rate of the states allows settings, or allows them no worse than the present ones.
-
-    Both are judged alike: while the states come so rarely that the present settings would be refused as well, a change
-    of anything else, and of these settings for the better, can still be made.
-
-    Args:
-        settings: the new ones.
-        now: the present ones; None if there are none yet.
-        sampling: of the states; before it is known, gains that no rate of states would allow are refused.
-        q: position of the arm, (n,).
-
-    Raises:
-        InputError: states come too rarely for the gains or for ``state_timeout``; the message has the numbers.
+    """Refuse (InputError) settings that the measured rate of the states does not allow, and less so than the present
+    ones ``now`` (None if there are none yet), with the arm at q (n,). Both are judged alike: while states come so
+    rarely that the present settings would be refused too, a change for the better can be made. Before the rate is
+    known, gains that no rate of states would allow are refused.
     """
     afresh = sampling._replace(carried=1.0)  # whatever was allowed before
     carried = judged(settings, afresh, q).carried
@@ -102,13 +93,8 @@ def check_sampling(settings: LoopSettings, now: LoopSettings | None, sampling: S
 def sampling_problem(
     settings: LoopSettings, sampling: StateSampling, q: Array, periods: float = 1.0
 ) -> tuple[str, str]:
-    """The setting that is wrong for the rate of the states, and a message with a right value; "" twice if none is.
-
-    Args:
-        settings: of the loop.
-        sampling: of the states.
-        q: position of the arm, (n,).
-        periods: least ``state_timeout``, in periods.
+    """The setting that is wrong for the rate of the states, and a message with a right value; "" twice if none is. The
+    least ``state_timeout`` is given in periods.
     """
     timeout, period = settings.safety.state_timeout, sampling.period
     if periods * period > timeout:
@@ -150,13 +136,8 @@ def effort_gains(feedback: Feedback, mass: Array) -> AccelerationGains:
 
 
 def stable_ratio(period: float, delay: float, gains: AccelerationGains, margin: float) -> float:
-    """The ratio of the natural frequencies that a period and a delay [s] allow, in (0, 1].
-
-    Args:
-        period: of the states [s].
-        delay: from a state to its effort [s].
-        gains: of the feedback.
-        margin: the gain margin.
+    """The ratio of the natural frequencies that a period of the states and a delay to the effort [s] allow, in (0, 1],
+    with a gain margin.
     """
     stiffness, damping, integral = gains
     if is_steady(gains, margin * (period + delay)):

@@ -138,10 +138,10 @@ class Adaptation:
 class PossibleBody:
     """The physically possible parameters of a body, with bounds around its model.
 
-    A body is physically possible if its pseudo-inertia P is positive definite
-    (:mod:`robodyn_ros.dynamics.parameters`). The lightest body P̲ is a ratio of the model's, and P̄ is the
-    heaviest. The possible bodies are P̲ ≼ P ≼ P̄. With P = P̲ + S Z Sᵀ and S Sᵀ = P̄ - P̲, these are the Z whose
-    eigenvalues lie within [0, 1], a convex set; clipping the eigenvalues gives the nearest Z in it.
+    A body is physically possible if its pseudo-inertia P is positive definite (:mod:`robodyn_ros.dynamics.parameters`).
+    The possible bodies are P̲ ≼ P ≼ P̄ between the lightest, a ratio of the model's, and the heaviest. With P = P̲ + S
+    Z Sᵀ and S Sᵀ = P̄ - P̲, these are the Z whose eigenvalues lie within [0, 1], a convex set; clipping the eigenvalues
+    gives the nearest Z in it.
 
     Distances are measured in Z (Frobenius), which weighs metres and kilograms by their effect on this body. It is the
     metric ‖P₀^(-½) dP P₀^(-½)‖ that the affine-invariant metric of the positive definite matrices has at P₀ = P̄ - P̲
@@ -150,8 +150,7 @@ class PossibleBody:
 
     Attributes:
         metric: G (10, 10), symmetric and positive definite; G y is the steepest ascent of the power yᵀ θ.
-        greatest: P̄ (4, 4).
-        least: P̲ (4, 4).
+        greatest, least: P̄ and P̲ (4, 4).
     """
 
     def __init__(self, model: Array, mass: float, spread: float) -> None:

@@ -63,11 +63,7 @@ class Adaptive(Controller):
     dynamics: CompiledDynamics
 
     def use_settings(self, config: AdaptiveSettings) -> None:
-        """See :meth:`Controller.use_settings`.
-
-        Raises:
-            InputError: the dynamics plugin has no regressor.
-        """
+        """InputError: the dynamics plugin has no regressor."""
         given: object = self.dynamics  # of any plugin
         if not isinstance(given, CompiledDynamics):
             problem = "the law 'adaptive' needs one with a regressor, such as rnea or lagrangian"
@@ -169,11 +165,7 @@ class Adaptive(Controller):
         }
 
     def restore(self, memory: dict[str, Any]) -> None:
-        """Continue from saved changes, projected to the present bounds.
-
-        Raises:
-            InputError: names are missing or unknown, or values are no finite numbers.
-        """
+        """Continue from saved changes, projected to the present bounds; InputError: wrong names, or no numbers."""
         robot = self.dynamics.robot
         bodies = _column("bodies", memory, tuple(body.name for body in robot.bodies), (10,))
         self._set(bodies, np.array([_column(name, memory, robot.joint_names, ()) for name in ("viscous", "coulomb")]))

@@ -231,12 +231,7 @@ class Controller(Summarised, ABC):
 
 
 def checked_result(law: Controller, method: str, *given: Any) -> Any:
-    """Result of a law's method, one of :data:`RESULTS`, checked against the interface.
-
-    Raises:
-        EffortError: it does not match the interface; the message has the wrong result and the right kind.
-        Exception: whatever the law raises.
-    """
+    """Result of a law's method, one of :data:`RESULTS`; EffortError: it does not match the interface."""
     answer = getattr(law, method)(*given)
     if problem := RESULTS[method](method, answer, law.dynamics.robot.n):
         raise EffortError(f"{type(law).__name__}: {problem}")
@@ -245,10 +240,7 @@ def checked_result(law: Controller, method: str, *given: Any) -> Any:
 
 def check_results(law: Controller) -> None:
     """Call all methods of a law at the arm's home, at rest, and check its results and the attribute ``remembers``.
-
-    Raises:
-        EffortError: a result does not match the interface, or ``remembers`` names no float and no array of floats.
-        Exception: whatever the law raises.
+    EffortError: a result does not match the interface, or ``remembers`` names no float and no array of floats.
     """
     robot, names = law.dynamics.robot, law.remembers
     home, rest = robot.home.copy(), np.zeros(robot.n)
@@ -313,10 +305,8 @@ class FrictionCompensation:
         τ_friction(q̇) = d q̇ + f tanh(q̇ / v)
 
     d is the viscous and f the Coulomb friction, v the smoothing velocity. Both are the parameters of the model where it
-    has any, else those of the URDF's ``<dynamics>``. They may change while the arm moves, and are then read again.
-
-    At a standstill Coulomb friction balances the load, with any value up to ± f, so it is not compensated there. A step
-    by sign(q̇) would shake the arm at every change of sign, so at rest with the noise of the encoder.
+    has any, else those of the URDF's ``<dynamics>``. At a standstill Coulomb friction balances the load, with any value
+    up to ± f, so it is not compensated there; a step by sign(q̇) would shake the arm with the noise of the encoder.
 
     Source: Andersson, Söderberg, Björklund, Friction models for sliding dry, boundary and mixed lubricated contacts,
     Tribology International 40 (2007), the smoothed Coulomb model (tanh).

@@ -87,11 +87,7 @@ class HandGuiding(ToolLaw):
     remembers = ("_anchor", "_is_anchored", "_left")
 
     def use_settings(self, config: HandGuidingSettings) -> None:
-        """See :meth:`ToolLaw.use_settings`.
-
-        Raises:
-            InputError: no such link or direction, a wall is not below the opposite one, or walls have no stiffness.
-        """
+        """InputError: no such link or direction, a wall is not below the opposite one, or walls have no stiffness."""
         super().use_settings(config)
         self._locked = 1.0 - marked_directions("free_directions", config.free_directions)
         self._stiffness = self._locked * config.stiffness

@@ -25,22 +25,14 @@ class LawMemory(NamedTuple):
 
 
 def memory_of(law: Controller) -> LawMemory:
-    """A copy of a law's present memory.
-
-    Raises:
-        InputError: the law learns nothing.
-    """
+    """A copy of a law's present memory; InputError: the law learns nothing."""
     if not (memory := law.memory()):
         raise InputError("law", f"{type(law).__name__} learns nothing that could be saved", law)
     return LawMemory(law.dynamics.robot.name, type(law).__name__, dict(memory))
 
 
 def save_memory(path: str | os.PathLike[str], law: Controller) -> None:
-    """Write a law's memory, as :func:`write_memory` does.
-
-    Raises:
-        InputError: the law learns nothing, the file cannot be written, or an existing file is no such file.
-    """
+    """Write a law's memory, as :func:`write_memory` does; InputError: also if the law learns nothing."""
     write_memory(path, memory_of(law))
 
 

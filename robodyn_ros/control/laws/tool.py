@@ -77,11 +77,7 @@ class ToolMotionError(NamedTuple):
 
 
 def marked_directions(name: str, directions: str) -> Array:
-    """1 for each of x, y, z, rx, ry, rz that a setting names, with spaces between, else 0, (6,).
-
-    Raises:
-        InputError: something else is named.
-    """
+    """1 for each of x, y, z, rx, ry, rz that a setting names, else 0, (6,); InputError: it names something else."""
     names = directions.split()
     if any(given not in DIRECTIONS for given in names):
         raise InputError(name, f"must be some of {' '.join(DIRECTIONS)}", directions)
@@ -116,13 +112,8 @@ class ToolLaw(FrictionLaw):
     feedback: ClassVar[Literal["effort", "acceleration"]] = "acceleration"
 
     def use_settings(self, config: Any) -> None:
-        """Use :class:`TaskSettings`, or a class derived from it.
-
-        Without ``directions`` the tool is controlled along all that the arm can move along. ``singular_region``, if
-        there is one, is λ₀ of :class:`TaskSpace`.
-
-        Raises:
-            InputError: no such link or direction.
+        """Use :class:`TaskSettings`, or a class derived from it. Without ``directions`` the tool is controlled along
+        all that the arm can move along. ``singular_region``, if there is one, is λ₀ of :class:`TaskSpace`.
         """
         super().use_settings(config)
         directions, floor = getattr(config, "directions", ""), getattr(config, "singular_region", FLOOR)

@@ -111,10 +111,8 @@ def _control_sources() -> bytes:
 
 
 class CompiledLaw:
-    """A traced law by itself: compiled if there is a compiler, else run on CasADi's virtual machine.
-
-    It has the settings and the memory that the law had when this object was made. The conformance kit compares it with
-    the law itself; the control loop runs the law within the control step.
+    """A traced law by itself, with its present settings and memory: compiled if there is a compiler, else run on
+    CasADi's virtual machine. The conformance kit compares it with the law itself.
 
     Attributes:
         memory: present memory of the law: name → array or number.
@@ -123,10 +121,8 @@ class CompiledLaw:
     INPUTS = ("q", "qd", *(f"reference_{name}" for name in Reference._fields), "integral", "asked", "sent")
 
     def __init__(self, law: Controller, *, compiled: bool = True) -> None:
-        """The law is not changed; it runs on CasADi's virtual machine in any case if ``compiled`` is False.
-
-        Raises:
-            TraceError: the law cannot be traced.
+        """The law is not changed; it runs on CasADi's virtual machine if ``compiled`` is False. TraceError: it cannot
+        be traced.
         """
         rest, *still = np.zeros((5, law.dynamics.robot.n))
         law.compute(rest, rest, Reference(*still))  # a law may read the model's parameters on its first call
@@ -197,10 +193,7 @@ class TracedLaw:
     """
 
     def __init__(self, law: Controller) -> None:
-        """
-        Raises:
-            TraceError: it cannot be traced.
-        """
+        """TraceError: it cannot be traced."""
         if problem := why_not_traced(law) or ("" if has_casadi() else missing()):
             raise TraceError(problem)
         self._kind = type(law)
@@ -313,14 +306,9 @@ def _copied_container(value: Any, path: str, copied: Callable[[Any, str], Any], 
 def _copied(
     value: Any, path: str, made: dict[int, Any], number: Callable[[str, Any], Any], constants: dict[str, str]
 ) -> Any:
-    """A copy of an object with other numbers.
-
-    Args:
-        value: the object.
-        path: its path, from the law.
-        made: copies by the id of their original.
-        number: path and value of a number → its replacement.
-        constants: filled with path and repr of each value that is no number.
+    """A copy of an object, at a path from the law, with other numbers: ``number`` gives the replacement for path and
+    value of each, ``made`` has copies by the id of their original, and ``constants`` gets path and repr of all other
+    values.
     """
     if isinstance(value, (TracedArray, float)) or (isinstance(value, np.ndarray) and value.dtype.kind == "f"):
         return number(path, value)

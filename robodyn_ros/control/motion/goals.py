@@ -102,10 +102,8 @@ OUTCOMES: Mapping[int, Outcome | None] = {
 
 
 def joint_columns(robot: Robot, joints: Sequence[str] | None) -> list[int]:
-    """Index among the arm's joints of each joint named; all unless given.
-
-    Raises:
-        InputError: a name is unknown or repeated, or there is none.
+    """Index among the arm's joints of each joint named, all unless given; InputError: a name is unknown or repeated, or
+    there is none.
     """
     names = robot.joint_names
     if joints is None:
@@ -123,8 +121,7 @@ class PreparedTrajectory:
     """A trajectory that can be followed at once, because all slow checks have been done.
 
     Attributes:
-        trajectory: of some joints.
-        columns: index among the arm's joints of each of its joints.
+        columns: index among the arm's joints of each joint of the trajectory.
         start: when its time is 0 [s]; now if None.
     """
 
@@ -132,9 +129,7 @@ class PreparedTrajectory:
         self, core: Core, settings: int, trajectory: Trajectory, columns: list[int], start: float | None, now: float
     ) -> None:
         """The checks use settings of the core, given by their address; ``now`` is the time of the latest state [s].
-
-        Raises:
-            Refused: the core refuses it.
+        Refused: the core refuses it.
         """
         self.trajectory, self.columns, self.start = trajectory, columns, start
         self._core, self._address = core, 0
@@ -286,9 +281,7 @@ class ActionGoal:
         self._canceled = False
 
     def cancel(self, hold: Callable[[], object]) -> bool:
-        """Cancel the goal, unless it has ended, by ``hold``, which makes the arm hold; True if it was cancelled, and
-        not if that raises.
-        """
+        """Cancel the goal, unless it has ended, by ``hold``, which may raise; True if it was cancelled."""
         if self._goal.outcome is not None:
             return False
         hold()

@@ -3,13 +3,11 @@
 
 """The controller's own motions: to a pose of the tool, and for the estimation of the payload.
 
-**To a pose**, within the limits of the joints. An arm at rest moves by
-:func:`~robodyn_ros.control.motion.point_to_point.point_to_point`. A moving arm is first brought to rest by
-:func:`~robodyn_ros.control.motion.point_to_point.braking`. Both keep the efforts of the model within the limits.
+**To a pose**, an arm at rest moves by :func:`.point_to_point`; a moving arm first brakes (:func:`.braking`).
 
-**For the payload**, a short motion around the held position. Every joint moves to both sides of its position, as far as
-its limits allow. The joints move in different orders, so that gravity acts in different directions, and friction, which
-has the sign of the velocity, averages out. The motion begins and ends at rest at the held position.
+**For the payload**, a short motion around the held position, which begins and ends there at rest. Every joint moves to
+both sides, as far as its limits allow. The joints move in different orders, so that gravity acts in different
+directions, and friction, which has the sign of the velocity, averages out.
 """
 
 from __future__ import annotations
@@ -64,18 +62,10 @@ def start_tool_motion(robot: Robot, link: str) -> None:
 
 
 class ToolMotion:
-    """Plans motions of one link. Use an object of this class in one thread only.
-
-    Attributes:
-        link: name of the tool.
-    """
+    """Plans motions of one link, in one thread only."""
 
     def __init__(self, robot: Robot, link: str) -> None:
-        """Everything that the motions need is compiled here.
-
-        Raises:
-            InputError: there is no such link, or no joint moves it.
-        """
+        """What the motions need is compiled here; InputError: there is no such link, or no joint moves it."""
         self.link = link
         kinematics = Kinematics(robot)
         self._target = ToolTarget(kinematics, link)

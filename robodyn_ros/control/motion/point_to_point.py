@@ -8,20 +8,17 @@ A quintic from rest to rest over Δ in T reaches the speed 15/8 Δ/T, the accele
 the time, 60 at both ends).
 
 :func:`point_to_point` moves every joint by the same quintic, on a straight line in the configuration space (with a
-continuous joint on the shorter arc). The duration keeps speeds within the velocity limits, accelerations and jerks
-within those of the URDF, and efforts within the effort limits. Efforts are those of the model, with the friction that
-the law compensates. A motion that exceeds a limit is scaled in time (after Hollerbach, Dynamic scaling of manipulator
-trajectories, ASME J. Dyn. Sys. Meas. Control 106 (1984)).
+continuous joint on the shorter arc). A motion that exceeds a limit is scaled in time (after Hollerbach, Dynamic scaling
+of manipulator trajectories, ASME J. Dyn. Sys. Meas. Control 106 (1984)). Efforts are those of the model, with the
+friction that the law compensates.
 
 An effort that is held until the next command, a period T later, has a mean delay of T/2 (Åström and Wittenmark,
 Computer-Controlled Systems (3rd ed., 1997), §8.2). So its error is T/2 τ̇, and the error of the joints obeys ::
 
     M(q) (ë + 2ω ė + ω² e) + D ė = T/2 τ̇
 
-with the natural frequency ω of the feedback and the viscous friction D.
-
-A light arm with strong drives could move so fast that this delay alone makes it leave its path. With a period given,
-the duration limits this error.
+with the natural frequency ω of the feedback and the viscous friction D. With a period given, the duration limits this
+error: a light arm with strong drives could leave its path by it alone.
 """
 
 from __future__ import annotations
@@ -115,7 +112,7 @@ def point_to_point(
 def require_limits(
     name: str, joints: Sequence[str], moves: NDArray[np.bool_], kinds: Mapping[str, Array], effort: Array
 ) -> None:
-    """Refuse a motion whose shortest time no limit keeps above 0.
+    """Refuse (InputError) a motion whose shortest time no limit keeps above 0.
 
     Args:
         name: of the input that lacks limits.
@@ -123,9 +120,6 @@ def require_limits(
         moves: whether each of them moves (n,).
         kinds: kind of limit → limits of each joint by itself (n,).
         effort: limits of effort (n,), which count for all joints.
-
-    Raises:
-        InputError: there is no effort limit, and none of these kinds of a joint that moves.
     """
     kept = np.isfinite(list(kinds.values())).any(axis=0)
     if moves.any() and not (kept & moves).any() and not np.isfinite(effort).any():
@@ -136,10 +130,7 @@ def require_limits(
 
 def rest_to_rest(waypoints: ArrayLike, times: ArrayLike) -> Trajectory:
     """A quintic from each of the waypoints (K, n) in [rad] or [m], at times (K,) in [s], to the next, with zero
-    velocity and acceleration at each.
-
-    Raises:
-        InputError: as for :class:`Trajectory`.
+    velocity and acceleration at each; errors as of :class:`Trajectory`.
     """
     rest = np.zeros(np.shape(waypoints))
     return Trajectory(times, waypoints, rest, rest)

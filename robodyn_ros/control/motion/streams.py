@@ -55,11 +55,7 @@ class StreamedTool:
     @classmethod
     @lru_cache(maxsize=16)
     def of(cls, robot: Robot, link: str = "") -> StreamedTool:
-        """The streamed link of an arm, the tip unless given; computed once for each.
-
-        Raises:
-            InputError: no such link, or no joint moves it.
-        """
+        """The streamed link of an arm, the tip unless given; computed once for each. InputError: no joint moves it."""
         kinematics, link = Kinematics(robot), link or tip(robot)
         if robot.link(link).body < 0:
             raise InputError("link", f"no joint moves {link!r}", link)
@@ -87,11 +83,10 @@ class StreamVelocity:
 
         v ← v + (Δq / Δt - v) Δt / (T + Δt),   |v| ≤ v_max
 
-    A first-order low pass of the difference quotient with the time constant T (backward Euler), as for measured
-    positions. Each joint has its own filter, because a message may name some joints only. The estimate lags by T and
-    half a period. A lost message has no further effect, two messages close together have little weight, and a message
-    that was overtaken is ignored. The velocity of a joint is zero at the begin, after a pause, after a jump of its
-    position, and when the clock was set back.
+    A first-order low pass of the difference quotient with the time constant T (backward Euler). Each joint has its own
+    filter, because a message may name some joints only. The estimate lags by T and half a period; a message that was
+    overtaken is ignored. The velocity of a joint is zero at the begin, after a pause, after a jump of its position, and
+    when the clock was set back.
     """
 
     def __init__(self, core: Core) -> None:

@@ -66,11 +66,8 @@ class PortMessage(NamedTuple):
 
 
 class _Port:
-    """Observed energy at one end of the network, (k,) in [J].
-
-    Attributes:
-        entered: energy that has entered the network here.
-        left: energy that has left it here; an excess over what has entered at the other end must not leave.
+    """Observed energy at one end of the network, (k,) in [J]: what has entered here, and what has left; an excess over
+    what has entered at the other end must not leave.
     """
 
     def __init__(self, k: int) -> None:
@@ -82,11 +79,7 @@ class _Port:
 
 
 class JointCoupling:
-    """Coupled joints: the k coordinates x of an arm with n joints are the positions of the joints.
-
-    Attributes:
-        size: k.
-    """
+    """Coupled joints: the k coordinates x of an arm with n joints are the positions of the joints."""
 
     def __init__(self, inertia: ArrayLike) -> None:
         """The inertia of each joint, such as the diagonal of M at home, is (n,) in [kg m²] or [kg]."""
@@ -129,11 +122,7 @@ class ToolCoupling:
     size = 6
 
     def __init__(self, dynamics: Dynamics, link: str = "") -> None:
-        """The tool is the last moving link if none is named.
-
-        Raises:
-            InputError: no such link, or no joint moves it.
-        """
+        """The tool is the last moving link if none is named; InputError: no such link, or no joint moves it."""
         self._task, self._dynamics = TaskSpace(dynamics, link), dynamics
 
     def place(self, q: Array) -> Array:

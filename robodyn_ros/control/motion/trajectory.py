@@ -143,8 +143,8 @@ class Trajectory:
         return self._first if t < self._begin else Sample(*(curve(t) for curve in self._curves))
 
     def samples(self, times: Array) -> Sample:
-        """Positions, velocities and accelerations at times (K,) [s], (K, n) each; those of the curve at the last point,
-        and at rest before the first and after the last one.
+        """Positions, velocities and accelerations at times (K,) [s], (K, n) each, as :meth:`sample`, but those of the
+        curve at the last point.
         """
         first, last = times < self._begin, times > self._end
         between = ~(first | last) if len(self.times) > 1 else np.zeros_like(first)
@@ -176,11 +176,7 @@ class Trajectory:
 
 
 def _bernstein_coefficients(t: Array, y: Array, v: Array | None, a: Array | None) -> Array:
-    """Bernstein coefficients of every segment, (degree + 1, K - 1, n).
-
-    Raises:
-        InputError: power coefficients are not finite, by great values, or by a short or long segment.
-    """
+    """Bernstein coefficients of every segment, (degree + 1, K - 1, n); InputError: they are not finite."""
     y0, y1 = y[:-1], y[1:]
     with np.errstate(all="ignore"):  # overflows are found below
         h = np.diff(t)[:, np.newaxis]
@@ -204,11 +200,8 @@ def _bernstein_coefficients(t: Array, y: Array, v: Array | None, a: Array | None
 
 
 def peaks(bernstein: Array, limit: Array) -> Array:
-    """Greatest values of polynomials on their intervals, by their coefficients (degree + 1, m, n), m polynomials for
-    each of n joints; exact if above a limit (n,), else an upper bound.
-
-    Returns:
-        The greatest value of all m, (n,); -inf for m = 0.
+    """Greatest values (n,) of m polynomials for each of n joints on their intervals, by their coefficients (degree + 1,
+    m, n); exact if above a limit (n,), else an upper bound; -inf for m = 0.
     """
     from scipy.interpolate import BPoly, PPoly
 
@@ -239,11 +232,7 @@ def write_trajectory(path: str | os.PathLike[str], trajectory: Trajectory, joint
 
 
 def read_trajectory(path: str | os.PathLike[str], robot: Robot) -> Trajectory:
-    """A trajectory of all joints of an arm, in its order.
-
-    Raises:
-        InputError: the file cannot be read, is no trajectory, or is of other joints.
-    """
+    """A trajectory of all joints of an arm, in its order; InputError: the file has none, or one of other joints."""
     from robodyn_ros.files import read_yaml_of
 
     where = os.fspath(path)
@@ -265,11 +254,7 @@ def read_trajectory(path: str | os.PathLike[str], robot: Robot) -> Trajectory:
 
 
 def joint_order(file: str | os.PathLike[str], names: Sequence[str], robot: Robot) -> list[int]:
-    """The place of each joint of an arm among those of a file.
-
-    Raises:
-        InputError: they are other joints.
-    """
+    """The place of each joint of an arm among those of a file; InputError: they are other joints."""
     if sorted(map(str, names)) != sorted(robot.joint_names):
         joints = list(robot.joint_names)
         raise InputError("trajectory", f"{file} is of the joints {list(names)}, the arm has {joints}", names)
