@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robodyn_ros.control import step as steps
 from robodyn_ros.control.drives import DriveCompensation
 from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.laws.base import Controller, Efforts, Reference
@@ -26,17 +27,7 @@ from robodyn_ros.control.laws.traced import LawNumbers, TracedLaw, flat, law_key
 from robodyn_ros.control.limits import Limits
 from robodyn_ros.control.loop_settings import LoopSettings, law_feedback
 from robodyn_ros.control.motion.goals import Tolerances
-from robodyn_ros.control.step import (
-    StepMemory,
-    StepResult,
-    StepSettings,
-    control_step,
-    first_memory,
-    joined,
-    step_settings,
-    views,
-    width,
-)
+from robodyn_ros.control.step import StepMemory, StepResult, StepSettings, step_settings, views, width
 from robodyn_ros.engine import Kernel, Program
 from robodyn_ros.engine.casadi import ca
 from robodyn_ros.engine.tracing import TraceError, column, symbols
@@ -69,7 +60,7 @@ def step_program(law: Controller, numbers: LawNumbers) -> Program:
         times, q, qd, *reference, memory = given
         limits, law_memory = symbols("settings", (width(StepSettings, n),)), column(traced.memory)
         parts = views(StepMemory, memory, n), views(StepSettings, limits, n)
-        result, after = control_step(traced, times[0], times[1], q, qd, Reference(*reference), *parts)
+        result, after = steps.control_step(traced, times[0], times[1], q, qd, Reference(*reference), *parts)
         efforts = result.efforts
         is_finite = np.all(np.isfinite(efforts.total)) & np.all(np.isfinite(result.gravity))
         flags = (is_finite, np.any(result.saturated), np.any(result.rate_limited))
@@ -144,7 +135,7 @@ class CompiledStep:
         numbers, self._seen = law_numbers(law), law.dynamics.parameters
         if numbers.constants != self._numbers.constants:
             return False
-        self.parameters[:] = joined([*self._settings, *numbers.settings.values()])
+        self.parameters[:] = steps.joined([*self._settings, *numbers.settings.values()])
         return True
 
 
@@ -193,7 +184,7 @@ class LawStep:
         self._times, self.q, self.qd, *reference, self.memory, self.law_memory = kernel.inputs
         rows, self.flags, self._after, self._law_after = kernel.results
         self.reference, self.effort, self.efforts = Reference(*reference), rows[0], Efforts(*rows[REST:])
-        self._kernel, self._first = kernel, first_memory(robot.n)
+        self._kernel, self._first = kernel, steps.first_memory(robot.n)
         self.reset()
 
     def __reduce__(self) -> tuple[Any, ...]:

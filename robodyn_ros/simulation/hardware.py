@@ -38,15 +38,8 @@ from robodyn_ros.errors import ConfigurationError, SimulationError
 from robodyn_ros.plugins import available, create, load
 from robodyn_ros.robot import Array, Joint, Robot
 from robodyn_ros.settings import NONE, CheckedSettings, NamedValues, choice
-from robodyn_ros.simulation.devices import (
-    CommandSettings,
-    Drives,
-    DriveSettings,
-    EncoderSettings,
-    SensorReading,
-    Sensors,
-    StateSettings,
-)
+from robodyn_ros.simulation import devices
+from robodyn_ros.simulation.devices import Drives, SensorReading, Sensors, StateSettings
 from robodyn_ros.simulation.plant.base import PlantBase, PlantSettings, create_plant
 from robodyn_ros.simulation.plant.external_forces import Contact, WallSettings
 from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, StopSettings, urdf_friction
@@ -228,8 +221,13 @@ def make_hardware_settings(values: NamedValues, robot: Robot) -> HardwareSetting
         parameters |= sampled.parameters
         friction = list(sampled.friction)
     arm = robot, chosen.plant, chosen.integrator, values["dynamics"], parameters
-    whole = values.settings(PlantSettings), states, values.settings(CommandSettings)
-    joints = tuple(friction), tuple(own[StopSettings]), tuple(own[DriveSettings]), tuple(own[EncoderSettings])
+    whole = values.settings(PlantSettings), states, values.settings(devices.CommandSettings)
+    joints = (
+        tuple(friction),
+        tuple(own[StopSettings]),
+        tuple(own[devices.DriveSettings]),
+        tuple(own[devices.EncoderSettings]),
+    )
     return HardwareSettings(*arm, *whole, *joints, start, values.settings(WallSettings, "wall.").contacts())
 
 
@@ -243,11 +241,11 @@ class HardwareSettings(NamedTuple):
     parameters: dict[str, Any]  # parameters of the dynamics that differ from the robot's
     plant_settings: PlantSettings
     states: StateSettings
-    commands: CommandSettings
+    commands: devices.CommandSettings
     friction: tuple[FrictionSettings, ...]
     stops: tuple[StopSettings, ...]
-    drives: tuple[DriveSettings, ...]
-    encoders: tuple[EncoderSettings, ...]
+    drives: tuple[devices.DriveSettings, ...]
+    encoders: tuple[devices.EncoderSettings, ...]
     start: tuple[float, ...]  # initial positions [rad] or [m]
     contacts: tuple[Contact, ...] = ()  # walls and springs that the arm may touch
 
@@ -306,13 +304,13 @@ class SettingsGroup(NamedTuple):
 
 def arm_groups() -> tuple[SettingsGroup, ...]:
     """Return the groups of settings of the whole arm."""
-    whole = ("", PlantPlugins()), ("", PlantSettings()), ("", StateSettings()), ("", CommandSettings())
+    whole = ("", PlantPlugins()), ("", PlantSettings()), ("", StateSettings()), ("", devices.CommandSettings())
     return tuple(SettingsGroup(*each) for each in (*whole, ("mismatch.", Mismatch()), ("wall.", WallSettings())))
 
 
 def joint_groups(robot: Robot) -> Iterator[SettingsGroup]:
     """Yield the groups of settings of each joint, with the URDF's friction as default."""
-    others = {"stops": StopSettings(), "actuators": DriveSettings(), "sensors": EncoderSettings()}
+    others = {"stops": StopSettings(), "actuators": devices.DriveSettings(), "sensors": devices.EncoderSettings()}
     for joint, friction in zip(robot.joints, urdf_friction(robot), strict=True):
         for name, defaults in ({"friction": friction} | others).items():
             yield SettingsGroup(f"{name}.{joint.name}.", defaults, joint)

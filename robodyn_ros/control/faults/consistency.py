@@ -24,14 +24,8 @@ from robodyn_ros.robot import Array, Robot
 SLIDING = 0.1  #: Factor on a setting in rad for a prismatic joint [m/rad].
 
 SETTINGS = (
-    "position_noise",
-    "velocity_noise",
-    "velocity_delay",
-    "unknown_friction",
-    "model_error",
-    "unknown_payload",
-    "push_force",
-    "drop_time",
+    *("position_noise", "velocity_noise", "velocity_delay", "unknown_friction"),
+    *("model_error", "unknown_payload", "push_force", "drop_time"),
 )
 """Fields of :class:`.settings.SafetySettings` that the struct ``Uncertainty`` has by the same name."""
 

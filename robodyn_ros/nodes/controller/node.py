@@ -44,24 +44,13 @@ from robodyn_ros.nodes.common.executor import Exit
 from robodyn_ros.nodes.common.messages import serve, serve_later
 from robodyn_ros.nodes.common.parameters import NodeParameters, begin_arm, end_arm, mention_unknown
 from robodyn_ros.nodes.common.scheduling import Scheduling
+from robodyn_ros.nodes.controller import follow_joint_trajectory as jtc
+from robodyn_ros.nodes.controller import parameters as own
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 from robodyn_ros.nodes.controller.contact import ContactTopics
 from robodyn_ros.nodes.controller.estimates import Estimates
-from robodyn_ros.nodes.controller.follow_joint_trajectory import (
-    ControllerState,
-    FollowJointTrajectory,
-    QueryState,
-    is_available,
-)
 from robodyn_ros.nodes.controller.locked_model import LockedModel
-from robodyn_ros.nodes.controller.parameters import (
-    Switching,
-    declare_choice_of_joints,
-    declare_joint_parameters,
-    declare_node_parameters,
-    is_fixed_while_configured,
-    make_dynamics,
-)
+from robodyn_ros.nodes.controller.parameters import Switching, is_fixed_while_configured, make_dynamics
 from robodyn_ros.nodes.controller.payload import PayloadEstimation
 from robodyn_ros.nodes.controller.realtime import runner
 from robodyn_ros.nodes.controller.tool import Frames, StreamInput, TargetInput, ToolPose
@@ -92,13 +81,13 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
     """The lifecycle of the controller."""
 
     _configured: ConfiguredController | None = None  # what the end of a node needs whose parameters are refused
-    _action: FollowJointTrajectory | None = None
+    _action: jtc.FollowJointTrajectory | None = None
 
     def __init__(self, end: Exit) -> None:
         """InputError, ParameterException: a parameter of an earlier version, of the wrong type or out of range."""
         super().__init__("controller")
         self._lasting: set[Any] = set()  # entities of the node, configured or not
-        declare_node_parameters(self)
+        own.declare_node_parameters(self)
         self._change: Callable[[], None] | None = None  # of parameters, once it has been checked
         self._undo: Callable[[], object] | None = None  # reverses this change
         self._is_undoing = False
@@ -112,7 +101,7 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         serve(self, Trigger, "~/tare", lambda _: self._parts().contact.tare())
         serve_later(self, "~/estimate_payload", lambda: self._parts().payload.begin())
         serve_later(self, "~/save_estimates", lambda: self._parts().estimates.begin_to_save())
-        self._action = FollowJointTrajectory(self, self._loop) if is_available() else None
+        self._action = jtc.FollowJointTrajectory(self, self._loop) if jtc.is_available() else None
         self.add_on_set_parameters_callback(self._check_change)
         self.add_post_set_parameters_callback(self._apply_change)
         self._diagnostics = Diagnostics(self, self._report)
@@ -310,11 +299,11 @@ class ConfiguredController:
     ) -> None:
         """RobodynError, ParameterException: a parameter is wrong; or whatever a plugin raises."""
         begin_arm(node)
-        declare_choice_of_joints(node, whole)
+        own.declare_choice_of_joints(node, whole)
         parameters = NodeParameters(node)
         self._locked = LockedModel(node, LockedJoints(whole, parameters["joints"]), known, faults)
         robot = self._locked.robot
-        declare_joint_parameters(node, robot)
+        own.declare_joint_parameters(node, robot)
         end_arm(node)
         mention_unknown(node)
         joints, transmission = joint_order(parameters, robot), make_transmission(parameters, robot)
@@ -340,9 +329,9 @@ class ConfiguredController:
         self._streams = StreamInput(node, self.loop, frames)
         self._target = TargetInput(node, self.loop, motion, frames, report)
         ToolPose(node, self.loop, tool)
-        if is_available():
-            ControllerState(node, self.loop)
-            QueryState(node, self.loop)
+        if jtc.is_available():
+            jtc.ControllerState(node, self.loop)
+            jtc.QueryState(node, self.loop)
         self.contact = ContactTopics(node, self.loop, transmission)
         self.estimates = Estimates(node, self.loop)
         self.payload = PayloadEstimation(node, self.loop)

@@ -28,16 +28,10 @@ from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.robot.pose import Array, read_only
 from robodyn_ros.simulation.integrators.base import Integrator, Numbers, answer, checked_step, not_converged
 from robodyn_ros.simulation.integrators.sdirk4 import SDIRK4
+from robodyn_ros.simulation.plant import joint_effects
 from robodyn_ros.simulation.plant.base import PlantBase, PlantSettings, unstable
 from robodyn_ros.simulation.plant.external_forces import Contact
-from robodyn_ros.simulation.plant.joint_effects import (
-    FASTEST,
-    FrictionSettings,
-    JointEffects,
-    StopSettings,
-    stable_integrator,
-    stops_are_stiff,
-)
+from robodyn_ros.simulation.plant.joint_effects import FASTEST, FrictionSettings, JointEffects, StopSettings
 
 FOLDER = Path(__file__).parent
 MOTION, MECHANISM = ((FOLDER / f"{name}.c").read_text(encoding="utf-8") for name in ("motion", "mechanism"))
@@ -167,8 +161,9 @@ class Plant(PlantBase):
             dynamics, settings, effort_limit, q0, velocity_limit, friction=friction, stops=stops, contacts=contacts
         )
         n, dt = dynamics.robot.n, self.settings.step
-        rule = stable_integrator(integrator, dynamics, self.effects.viscous, dt)
-        if not rule.adaptive and (stops_are_stiff(dynamics, self.effects, dt) or self.outside.is_stiff(dynamics, dt)):
+        rule = joint_effects.stable_integrator(integrator, dynamics, self.effects.viscous, dt)
+        stiff = joint_effects.stops_are_stiff
+        if not rule.adaptive and (stiff(dynamics, self.effects, dt) or self.outside.is_stiff(dynamics, dt)):
             rule = SDIRK4()
         self.integrator = rule
         self.library = motion_library(dynamics, rule, partial(required, "the simulation"))

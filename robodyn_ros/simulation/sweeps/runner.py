@@ -21,16 +21,15 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from robodyn_ros.control import ControlLoop, Trajectory, rest_to_rest
-from robodyn_ros.control.loop_settings import (
-    MODEL,
-    PAYLOAD,
+from robodyn_ros.control import (
+    ControlLoop,
     LoopSettings,
-    check_limits,
+    Trajectory,
     loop_default_values,
     make_loop_settings,
-    model_parameters,
+    rest_to_rest,
 )
+from robodyn_ros.control.loop_settings import MODEL, PAYLOAD, check_limits, model_parameters
 from robodyn_ros.control.parameter_file import FileParameters, LoadedParameters
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.parameters import standard_parameters

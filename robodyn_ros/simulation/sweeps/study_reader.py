@@ -38,15 +38,7 @@ from robodyn_ros.simulation.sweeps.study import (
     Study,
     are_numbers,
 )
-from robodyn_ros.simulation.sweeps.study_yaml import (
-    StudySection,
-    by_joint,
-    pair,
-    positive,
-    read_study_file,
-    settings,
-    unknown,
-)
+from robodyn_ros.simulation.sweeps.study_yaml import StudySection, by_joint, pair, positive, read_study_file, unknown
 from robodyn_ros.simulation.sweeps.tuning import GAINS, TuningSettings, TuningTask
 from robodyn_ros.simulation.trial import QUANTITIES
 
@@ -87,18 +79,18 @@ def read_study(
         RobodynError: the arm's URDF, or a parameter file that the study names, is wrong.
     """
     file = read_study_file(path)
-    limits = settings(file, CaseLimits, SECTIONS)
+    limits = file.settings(CaseLimits, SECTIONS)
     file.section("tune").only(TUNE)
-    robot = build(read_document(_arm(file, path)), settings(file.section("description"), DescriptionSettings))
+    robot = build(read_document(_arm(file, path)), file.section("description").settings(DescriptionSettings))
     for text in robot.warnings:
         warnings.warn(text, RobotDescriptionWarning, stacklevel=2)
     given = _given_parameters(file, path)
     for node, values in (besides or {}).items():
         given[node] |= values
     robot = select(robot, *given.values())
-    times = settings(file.section("motion"), MotionSettings, ("to",))
+    times = file.section("motion").settings(MotionSettings, ("to",))
     laws, poses = _controllers(file), _poses(file.section("motion"), robot)
-    varied, sampling = inputs(file.section("vary"), robot), settings(file.section("sampling"), Sampling)
+    varied, sampling = inputs(file.section("vary"), robot), file.section("sampling").settings(Sampling)
     wanted = _specification(file.section("specification"), robot)
     study = Study(path.stem, robot.urdf, laws, poses, times, given, varied, sampling, wanted, limits)
     try_inputs(study, file)
@@ -111,7 +103,7 @@ def read_task(
     """Read a study and its section ``tune`` from a file; arguments and errors as :func:`read_study`."""
     study, section = read_study(path, besides, select), read_study_file(path).section("tune")
     robot = reload_robot(study.urdf)
-    search = settings(section, TuningSettings, BOUNDS)
+    search = section.settings(TuningSettings, BOUNDS)
     names = [gain for gain in GAINS if gain in section.values]
     if not names:
         raise section.error("tune", f"must name least and greatest values of one or more of {', '.join(GAINS)}")

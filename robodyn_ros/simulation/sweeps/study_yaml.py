@@ -132,24 +132,22 @@ class StudySection:
             found |= {name: value} if inner is None else {f"{name}.{rest}": own for rest, own in inner.items()}
         return found
 
+    def settings(self, kind: type[Settings], besides: tuple[str, ...] = ()) -> Settings:
+        """Make a dataclass of settings from the values.
 
-def settings(section: StudySection, kind: type[Settings], besides: tuple[str, ...] = ()) -> Settings:
-    """Make a dataclass of settings from the values of a mapping.
+        Args:
+            kind: the dataclass.
+            besides: other names that are allowed in the mapping.
 
-    Args:
-        section: the mapping.
-        kind: the dataclass.
-        besides: other names that are allowed in the mapping.
-
-    Raises:
-        StudyError: a name is unknown, or a value is wrong.
-    """
-    section.only((*(item.name for item in fields(kind)), *besides))  # type: ignore[arg-type]
-    try:
-        return FileParameters(section.values, {}).settings(kind)
-    except ConfigurationError as problem:
-        name, _, said = str(problem).partition(": ")
-        raise section.error(name, said) from problem
+        Raises:
+            StudyError: a name is unknown, or a value is wrong.
+        """
+        self.only((*(item.name for item in fields(kind)), *besides))  # type: ignore[arg-type]
+        try:
+            return FileParameters(self.values, {}).settings(kind)
+        except ConfigurationError as problem:
+            name, _, said = str(problem).partition(": ")
+            raise self.error(name, said) from problem
 
 
 Value = TypeVar("Value")
