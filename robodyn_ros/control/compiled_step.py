@@ -142,18 +142,15 @@ class CompiledStep:
 class LawStep:
     """The control step of a traced law: law, soft limits, limits of effort and rate.
 
-    In place: write ``q``, ``qd`` and ``reference``, call :meth:`evaluate`, read ``effort``. It checks nothing and
-    allocates nothing. An object of this class belongs to one thread, and has the memory of one arm.
+    In place: write ``q``, ``qd`` (n,) and the four arrays of ``reference``, call :meth:`evaluate`, read ``effort``
+    (n,). It checks nothing and allocates nothing. An object of this class belongs to one thread, and has the memory of
+    one arm.
 
     Attributes:
-        q: position, (n,) in [rad] or [m]; to be written.
-        qd: velocity, (n,) in [rad/s] or [m/s]; to be written.
-        reference: the desired motion; to be written, its four arrays in place.
-        effort: to send, (n,) in [N·m] or [N]; to be read.
-        efforts: the terms of the law; to be read.
+        q, qd, reference: the state and the desired motion; to be written.
+        effort, efforts: to send, in [N·m] or [N], and the terms of the law; to be read.
         flags: (3,), 0 or 1: all efforts are finite; any is saturated; any is rate-limited.
-        memory: of the step, (m,).
-        law_memory: memory of the law, (l,).
+        memory, law_memory: of the step (m,), and of the law (l,).
     """
 
     def __init__(
@@ -164,13 +161,11 @@ class LawStep:
         safety: SafetySettings | None = None,
         drives: DriveCompensation | None = None,
     ) -> None:
-        """
-        Args:
+        """Args:
             controller: the control law.
             effort_limit: (n,), not negative, in [N·m] or [N]; the URDF's unless given.
             rate_limit: of the effort, (n,) in [N·m/s] or [N/s]; none unless given.
-            safety: margin of the soft limits, bound of the integral; the defaults unless given.
-            drives: the compensation that the drives add by themselves; none unless given.
+            safety, drives: margin of the soft limits, bound of the integral; the drives' own compensation.
 
         Raises:
             TraceError: the law cannot be traced; the message says why.
@@ -211,19 +206,13 @@ class LawStep:
     def many(
         self, t: Array, dt: Array, q: Array, qd: Array, reference: Reference, memory: Array, law_memory: Array
     ) -> tuple[StepResult, Array, Array]:
-        """A step of each of N arms of this kind; their times may differ.
+        """A step of each of N arms of this kind: the results, (N, n) each, and both memories after it.
 
         Args:
-            t: time [s], (N,).
-            dt: time since the step before [s], (N,).
-            q: positions, (N, n).
-            qd: velocities, (N, n).
+            t, dt: time, and time since the step before [s], (N,); they may differ.
+            q, qd: positions and velocities, (N, n).
             reference: their desired motions, (N, n) each.
-            memory: of their steps, (N, m); at first, :attr:`memory` of a new object.
-            law_memory: memory of their laws, (N, l), likewise.
-
-        Returns:
-            The results, (N, n) each, and both memories after the step.
+            memory, law_memory: of their steps (N, m) and laws (N, l); at first, those of a new object.
 
         Raises:
             InputError: an array has the wrong shape, or holds a NaN or an infinity.

@@ -128,7 +128,6 @@ def contact_of(values: NamedValues, dynamics: Dynamics) -> Contact | None:
 FIXED = tuple(f"contact.{name}" for name in ("observe", "effort_source", "sensor_load"))
 """Values that are read when a node is configured, because they change the compiled code or the topics."""
 
-
 BLOCK = 0.5  #: Length of a block of which the greatest value is taken [s].
 LEAST_BLOCKS = 10  #: Least number of blocks.
 HEADROOM = 1.1  #: Least ratio of a threshold to the greatest observed value.
@@ -148,14 +147,8 @@ class ProposedThresholds(NamedTuple):
 
 
 def observe_motion(observer: MomentumObserver, t: Array, q: Array, qd: Array, efforts: Array) -> Array:
-    """The observer's estimates during a motion, (N, n + 8).
-
-    Args:
-        observer: reset before the motion.
-        t: times, increasing, (N,) [s].
-        q: positions (N, n).
-        qd: velocities (N, n).
-        efforts: of the drives, each from its time to the next, (N, n).
+    """The observer's estimates during a motion, (N, n + 8): of its times [s], rising (N,), positions and
+    velocities (N, n), and efforts of the drives, each from its time to the next, (N, n). The observer is reset before.
     """
     observer.reset()
     found = np.zeros((len(t), len(observer.found)))
@@ -187,16 +180,9 @@ def extreme(maxima: Array, blocks: float, chance: float) -> Array:
 
 
 def propose_thresholds(t: Array, found: Array, hours: float = 1.0, chance: float = 0.01) -> ProposedThresholds:
-    """Thresholds that free motion exceeds within some hours with a given probability at most.
-
-    Args:
-        t: times (N,) [s].
-        found: estimates at these times, (N, n + 8).
-        hours: of motions like the recorded one.
-        chance: probability of a false alarm within these hours.
-
-    Raises:
-        InputError: the time is too short, or hours or chance are out of range.
+    """Thresholds that free motion like the recorded one exceeds within some hours with a given
+    probability at most; by its times (N,) [s] and estimates (N, n + 8). InputError: the time is too short, or hours or
+    chance are out of range.
     """
     if not (0.0 < hours < np.inf and 0.0 < chance < 1.0):
         said = f"must be finite and above 0, and a chance below 1, not {hours!r}, {chance!r}"

@@ -129,7 +129,7 @@ class Core:
     Attributes:
         address: of its memory.
         state, period: members of the structs ``State`` and ``Period``, as views.
-        kept: settings that the core may still read, the latest last; kept alive by this list.
+        kept: settings that the core may still read, the latest last.
         run: updates the period, and returns a code of ``core_update``, or :data:`REACTION`.
     """
 

@@ -82,8 +82,7 @@ class CoreFunction:
     """A function that the core runs on arrays: a program, or a callback where it is not compiled.
 
     Attributes:
-        parts: the arrays, in the order of the code.
-        arrays: their addresses.
+        parts, arrays: the arrays, in the order of the code, and their addresses.
         constants: numbers that depend on the parameters alone.
         address: of the function.
     """
@@ -117,7 +116,7 @@ class StepInPython:
 
     Attributes:
         core: the function of the core that calls the law back.
-        law_memory: empty, because such a law keeps its memory itself.
+        law_memory: empty: such a law keeps its memory itself.
         problem: the exception of the law in the latest step; None if there was none.
     """
 
@@ -186,7 +185,7 @@ class CoreSettings:
     Attributes:
         record: the struct ``Settings``.
         law_memory: the core's copy of the law's memory.
-        rows: results of the latest control step (:data:`.compiled_step.ROWS`), (rows, n).
+        rows: of the latest control step (:data:`.compiled_step.ROWS`), (rows, n).
     """
 
     def __init__(

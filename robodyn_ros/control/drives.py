@@ -63,10 +63,10 @@ class TransmissionSettings(CheckedSettings):
 
 
 class Transmission:
-    """The transmissions of an arm, one a joint; arrays are (n,), in the order of the arm's joints.
+    """The transmissions of an arm; arrays are (n,), in the order of the arm's joints.
 
     Attributes:
-        ratio: r, negative if the motor runs against the direction of the joint.
+        ratio: r.
         offset: position of the joint at the motor's zero [rad] or [m].
         effort: r k, the joint effort for one unit of command.
     """

@@ -49,9 +49,7 @@ class Limits:
         """Checked limits of an arm; unless given, the rate has no limit and the velocity has that of the URDF.
 
         A velocity limit of 0 in a URDF means an unknown limit, because an arm that may not move makes no sense.
-
-        Raises:
-            InputError: a limit of the wrong shape, negative or NaN.
+        InputError: a limit of the wrong shape, negative or NaN.
         """
         rate = np.full(robot.n, np.inf) if rate is None else rate
         known = robot.velocity_limit > 0.0

@@ -48,12 +48,11 @@ class ControlLoop(ReferenceManager):
 
     - A state that is too old, from the future, not finite, of the wrong shape, without velocities, or that jumps gives
       no command. When no usable state has come for ``state_timeout``, :meth:`watch` gives the reaction to that fault.
-    - The loop starts at the position of the arm: the first reference is a hold there, and the first effort carries
-      the arm. It restarts there whenever the flow of states was interrupted. The states may have paused for
-      longer than ``state_timeout`` (a driver restarted, a cable was pulled). Or their time went back: a simulation was
-      reset, or a clock was set and the states have been consistent again for ``state_timeout``.
-      A restart drops the trajectory or stream, because the arm is no longer where that left it. The same holds after
-      every fault. The efforts are blended from the old to the new; they do not step.
+    - The loop starts at the position of the arm: the first reference is a hold there, and the first effort carries it.
+      It restarts there, without the trajectory or stream, after every fault and whenever the flow of states was
+      interrupted: they paused for longer than ``state_timeout`` (a driver restarted, a cable was pulled), or their time
+      went back (a simulation was reset, or a clock was set and the states have been consistent again for
+      ``state_timeout``). The efforts are blended from the old to the new; they do not step.
     - While an effort is limited, the integral of the error does not wind up, and a trajectory waits.
     - All settings are replaced as a whole between two updates, while the arm moves (:meth:`apply`).
 
@@ -139,8 +138,7 @@ class ControlLoop(ReferenceManager):
         Args:
             t: when the state was measured [s].
             now: the present time, by the same clock [s].
-            q: positions (n,) in [rad] or [m].
-            qd: velocities (n,) in [rad/s] or [m/s]; None where the drives measure none.
+            q, qd: positions (n,) in [rad] or [m], and velocities per [s]; None where the drives measure none.
 
         Raises:
             StaleStateError: the state is too old, or from the future.
@@ -276,8 +274,7 @@ class ControlLoop(ReferenceManager):
         """The efforts of the latest period (n,), for drives that close a loop of their own.
 
         Args:
-            effort: of the command of :meth:`update` or :meth:`watch`, or of :meth:`final_command` [N·m] or [N].
-            t: its time [s].
+            effort: of :meth:`update`, :meth:`watch` or :meth:`final_command`, at the time t [s] [N·m] or [N].
             settings: greatest gains.
             q: the latest position by the drives, (n,), if it may differ from the loop's by whole turns.
         """
@@ -289,9 +286,8 @@ class ControlLoop(ReferenceManager):
         """The next command of the transition to the final command, at a time by the clock of the states [s], and True
         if it is the final one; None if nothing is being sent.
 
-        The final command holds the arm at its last position against gravity, for drives that keep their last command.
-        The transition respects the limits of efforts (n,) [N·m] or [N] and rates, and uses no states: it takes
-        milliseconds.
+        It holds the arm at its last position against gravity, for drives that keep their last command. The transition
+        respects the limits of efforts (n,) [N·m] or [N] and rates, and uses no states: it takes milliseconds.
         """
         effort = np.zeros(self.robot.n)
         outcome = int(self._ask("FINAL_STEP", t=t, result=effort).fields.outcome)

@@ -96,10 +96,8 @@ def law_feedback(controller: Controller) -> Feedback:
 
 
 def make_loop_settings(values: NamedValues, dynamics: Dynamics, controller: str | None = None) -> LoopSettings:
-    """The settings of a loop, by values by name; the law is the value ``controller`` unless given.
-
-    Raises:
-        RobodynError: a value is wrong, or an effort limit is missing; the message names it.
+    """The settings of a loop, by values by name; the law is the value ``controller`` unless given. RobodynError: a
+    value is wrong, or an effort limit is missing; the message names it.
     """
     robot, names = dynamics.robot, dynamics.robot.joint_names
     gains = [values.settings(JointGains, f"gains.{name}.") for name in names]
@@ -140,10 +138,8 @@ def with_streams(settings: LoopSettings, values: NamedValues) -> LoopSettings:
 
 
 def make_law(name: str, dynamics: Dynamics, joints: Sequence[JointGains], values: NamedValues) -> Controller:
-    """A control law with the gains of each joint and with its own settings.
-
-    Raises:
-        RobodynError: the plugin is unknown or broken, or a value is wrong; the message names it.
+    """A control law with the gains of each joint and with its own settings. RobodynError: the plugin is unknown or
+    broken, or a value is wrong; the message names it.
     """
     law = load_whole("controllers", name)
     settings = getattr(law, "settings", None)
@@ -152,10 +148,8 @@ def make_law(name: str, dynamics: Dynamics, joints: Sequence[JointGains], values
 
 
 def model_parameters(values: NamedValues, robot: Robot) -> dict[str, Any]:
-    """The runtime parameters of the model.
-
-    Raises:
-        InputError: the payload is impossible, or the tool that holds it does not exist or cannot move.
+    """The runtime parameters of the model. InputError: the payload is impossible, or the tool that holds it does not
+    exist or cannot move.
     """
     gravity, com, inertia = (as_row(values[name]) for name in ("gravity", "payload.com", "payload.inertia"))
     if len(inertia) != 6:

@@ -5,9 +5,8 @@
 
     r = K (p - p₀ - ∫ (τ + C(q, q̇)ᵀ q̇ - g(q) - τ_friction(q̇) + r) dt),   p = M(q) q̇,   so that   ṙ = K (τ_ext - r)
 
-r follows the external efforts, τ_ext = Jᵀ F, as a first-order filter with the time constant 1/K: after 1/K it has
-reached 63 % of a push, after 3/K 95 %. It needs neither accelerations nor M⁻¹. It works with every control law, and
-during reactions to faults.
+r follows the external efforts, τ_ext = Jᵀ F, as a first-order filter with the time constant 1/K. It needs neither
+accelerations nor M⁻¹. It works with every control law, and during reactions to faults.
 
 **The wrench.** F = J̄ᵀ r, with the dynamically consistent inverse J̄ of the link's Jacobian, is the wrench at the origin
 of the link that causes r, in the root link's axes. It is exact for a single wrench at that link in the directions that
@@ -27,13 +26,13 @@ manipulator arm, IROS 2006, eq. 12 to 16; Haddadin, De Luca, Albu-Schäffer, Rob
 isolation, and identification, IEEE Trans. Robotics 33(6) (2017), section IV.E, V.B and V.C; the effective mass: Khatib,
 Inertial properties in robotic manipulation: an object-level framework, Int. J. Robotics Research 14(1) (1995), eq. 14.
 
-**A force-torque sensor** may take the place of the observer; the weight that it carries is compensated:
+**A force-torque sensor** may take the place of the observer; the weight that it carries is compensated, inertial forces
+are not:
 
     f_ext = f - m Rᵀ g - f₀,   τ_ext = τ - r_com × m Rᵀ g - τ₀
 
 R is the rotation of the sensor's frame, g the gravity vector, m and r_com the mass and the centre of mass of the parts
-that the sensor carries, f₀ and τ₀ the bias. A sensor that carries a tool at rest measures its weight: f = m Rᵀ g.
-Inertial forces of the tool are not compensated.
+that the sensor carries, f₀ and τ₀ the bias.
 
 Source: Siciliano, Khatib (ed.), Springer Handbook of Robotics (2016), section 28.4 (wrist force-torque sensors).
 """
@@ -99,8 +98,7 @@ class MomentumObserver:
         memory: of the observer, (3 n,).
         bias: subtracted from the external efforts, (n,); may be written.
         found: latest estimates, (n + 8,): efforts, wrench, energy and mass.
-        program: the program that is compiled; None if the model cannot be compiled.
-        parameters: its runtime parameters.
+        program, parameters: the program that is compiled, None if it cannot be, and its runtime parameters.
     """
 
     def __init__(
@@ -177,16 +175,12 @@ class MomentumObserver:
         self.efforts[:] -= efforts  # so that once more, before the next state, adds nothing
 
     def update(self, dt: float, q: Array, qd: Array, efforts: Array) -> Array:
-        """The estimates after a period, :attr:`found`.
+        """The estimates after a period, :attr:`found`; raises whatever the model raises.
 
         Args:
             dt: time since the state before [s]; 0 or less if there was none, or if its efforts are unknown.
-            q: positions (n,) in [rad] or [m].
-            qd: velocities (n,) in [rad/s] or [m/s].
+            q, qd: positions (n,) in [rad] or [m], and velocities per [s].
             efforts: of the drives since then, (n,) in [N·m] or [N].
-
-        Raises:
-            Exception: whatever the model raises.
         """
         if self._dynamics.parameters is not self._seen:
             self.read_parameters()

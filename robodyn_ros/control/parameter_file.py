@@ -29,7 +29,6 @@ Settings = TypeVar("Settings")
 PARAMETERS = "ros__parameters"  #: The key of a node's parameters in such a file.
 NAME = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")  #: Words of a message that may be names of parameters.
 
-
 LAWS = r"(?:cartesian_impedance|operational_space|hand_guiding)\."
 
 REPLACED = {
@@ -145,10 +144,8 @@ class FileParameters:
         return self._values[name]
 
     def settings(self, settings: type[Settings], prefix: str = "") -> Settings:
-        """A dataclass of settings, from the parameters named as its fields with a prefix.
-
-        Raises:
-            ConfigurationError: a value is of the wrong type or out of range; the message names it.
+        """A dataclass of settings, from the parameters named as its fields with a prefix. ConfigurationError: a value
+        is of the wrong type or out of range; the message names it.
         """
         kind: Any = settings
         values = []
@@ -224,13 +221,10 @@ def position_given(name: str, value: Any) -> float | None:
 
 
 def take_joints(robot: Robot, *nodes: dict[str, Any]) -> Robot:
-    """Return the robot with the joints in the parameter ``joints`` of the nodes, and with the others locked.
-
-    A locked joint is at ``locked_joints.<joint>``, else at ``initial_position.<joint>``, else at the middle of its
-    range. These parameters are removed from those of the nodes.
-
-    Raises:
-        InputError: a joint does not exist, is named twice, or nodes name different joints; a position is no number.
+    """Return the robot with the joints in the parameter ``joints`` of the nodes, and with the others locked: at
+    ``locked_joints.<joint>``, else at ``initial_position.<joint>``, else at the middle of the range. These parameters
+    are removed from those of the nodes. InputError: a joint does not exist, is named twice, or nodes name different
+    joints; a position is no number.
     """
     if not (named := [parameters.pop("joints") for parameters in nodes if "joints" in parameters]):
         return robot
@@ -251,14 +245,8 @@ def take_joints(robot: Robot, *nodes: dict[str, Any]) -> Robot:
 def read_parameters(path: Path, node: str, namespace: str = "", *, named: bool = False) -> LoadedParameters:
     """The parameters of a node in a file; sections may name a node in a namespace with it or without.
 
-    Args:
-        path: of the file.
-        node: its name.
-        namespace: of the node; empty for none.
-        named: only what the file gives in sections that name the node, not in those for any node.
-
-    Raises:
-        InputError: the file cannot be read, is no parameter file, or has the node's name misspelt.
+    ``named``: only what the file gives in sections that name the node, not in those for any node. InputError: the file
+    cannot be read, is no parameter file, or has the node's name misspelt.
     """
     from robodyn_ros.files import YamlError, compose, construct, read_text
 

@@ -32,12 +32,8 @@ Running = TypeVar("Running", bound="RunningCore")
 
 
 class RunningCore(Uncopied):
-    """The core, its settings, and the access to it while it runs.
-
-    Attributes:
-        settings: the present settings.
-        core: the core in C.
-        requester: carries out a request between two periods while another object runs these; else None.
+    """The core in C, its present settings, and the access to it while it runs: ``requester`` carries out a
+    request between two periods while another object runs these; else it is None.
     """
 
     @classmethod
@@ -132,10 +128,8 @@ class RunningCore(Uncopied):
 
     def apply(self, settings: LoopSettings, learnt: dict[str, Any] | None = None) -> None:
         """Use other settings from the next update on; the change of the efforts is blended in. The law continues from
-        ``learnt``, a result of :meth:`Controller.memory`, or else from its present memory.
-
-        Raises:
-            Exception: whatever the control law raises when it is tried out; nothing is changed then.
+        ``learnt``, a result of :meth:`Controller.memory`, or else from its present memory. Exception: whatever the
+        control law raises when it is tried out; nothing is changed then.
         """
         before = self.settings
         self.try_out(settings)  # which also copies the law's memory from the core to the law

@@ -3,29 +3,23 @@
 
 """The control step: from an accepted state and a reference to the effort that is sent.
 
-:func:`control_step` has all of it: control law, integral action, blend, limits, and the lag of the trajectory. It
-is written as the equations are, and it is called in two ways. With symbols it is traced, law and model included, and
-becomes compiled code of the arm (:mod:`robodyn_ros.control.compiled_step`). The control loop, the nodes and the sweeps
-run this code. With numbers it is plain Python: for debugging, for laws that cannot be traced, and on machines with
-neither a compiler nor CasADi.
-
-The core calls the compiled code; for a law that runs as Python it calls back into Python.
+:func:`control_step` has all of it: control law, integral action, blend, limits, and the lag of the trajectory. With
+symbols it is traced, law and model included, and becomes compiled code of the arm
+(:mod:`robodyn_ros.control.compiled_step`), which control loop, nodes and sweeps run. With numbers it is plain Python:
+for debugging, for laws that cannot be traced, and on machines with neither a compiler nor CasADi.
 
 The effort that is sent is computed from the effort of the control law in four stages:
 
 1. **Blend** (:func:`blend`): when law, model or gains change, or a fault is over, the difference to the latest effort
    is added and fades out within ``blend_time``. A change of settings during a blend adds only its own difference to the
-   remaining one. So changes in quick succession do not freeze the efforts.
+   remaining one, so that changes in quick succession do not freeze the efforts.
 2. **Soft position limits** (:func:`soften`): near a position limit, no effort drives the joint faster towards it.
-3. **Absolute limit**: ±effort_limit, for the effort that is sent, and for its sum with the compensation that the drive
-   adds by itself.
-4. **Rate limit**: at most ±rate_limit · Δt away from the latest effort; Δt is ``state_timeout`` at most.
-   Both limits are in :func:`limit`.
+3. **Absolute limit** (:func:`limit`): ±effort_limit, for the effort that is sent, and for its sum with the compensation
+   that the drive adds by itself.
+4. **Rate limit** (there, too): at most ±rate_limit · Δt away from the latest effort; Δt is ``state_timeout`` at most.
 
-The efforts of a reaction to a fault are limited by ``core/limits.c``.
-
-Memory and settings of the step are one array of numbers each, which compiled code reads and writes; the fields are
-views of its parts.
+The efforts of a reaction to a fault are limited by ``core/limits.c``. Memory and settings of the step are one array of
+numbers each, which compiled code reads and writes; the fields are views of its parts.
 """
 
 from __future__ import annotations
@@ -175,10 +169,8 @@ def control_step(
 
     Args:
         law: the control law.
-        t: time of the state [s].
-        dt: time since the state before [s]; 0 if there was none.
-        q: position (n,).
-        qd: velocity (n,).
+        t, dt: time of the state, and time since the state before [s]; dt is 0 if there was none.
+        q, qd: position and velocity (n,).
         reference: the desired motion.
         memory: after the step before.
         settings: limits and bounds.
@@ -213,13 +205,11 @@ def clamp(values: Any, least: Any, most: Any) -> Any:
 
 
 def integrate(dt: Any, error: Array, is_used: Any, memory: StepMemory, settings: StepSettings) -> Array:
-    """The integral of the position error, with conditional integration against windup, (n,) in [rad s] or [m s]; it
-    stays as it is if the law does not use it.
+    """The integral of the position error, (n,) in [rad s] or [m s]; it stays as it is if the law does not use it.
 
-    Where an effort was cut, the integral does not grow in the direction of the cut. It is also bounded, because the
-    error of a model accounts only for a limited effort.
-
-    Source: Åström and Hägglund, Advanced PID Control (2006), §3.5, conditional integration.
+    Against windup it does not grow in the direction in which an effort was cut (conditional integration: Åström and
+    Hägglund, Advanced PID Control (2006), §3.5), and it is bounded: the error of a model accounts for a limited effort
+    only.
     """
     grown = memory.integral + np.where(error * memory.cut > 0.0, 0.0, dt * error)
     bounded = clamp(grown, -settings.integral_limit, settings.integral_limit)
@@ -262,18 +252,15 @@ def soften(effort: Array, q: Array, qd: Array, gravity: Array, settings: StepSet
 
         τ ≤ g(q) + K d - D q̇,   d = max(0, limit - q)      (mirrored at the lower limit)
 
-    The right-hand side is the effort that would hold the arm exactly at the limit. So the bound reduces neither the
-    gravity effort nor a hold within the limits or at one. It removes every effort that drives the joint faster towards
-    its stop: with a well damped joint the velocity decays as exp(-ωt), and at the limit no effort acts outwards any
-    more. Beyond the limit no force drives the joint back, so an arm found there can be moved back slowly.
-
-    Compare the soft limits of ROS's joint_limits_interface (velocity bounds that decrease with the distance, efforts
-    that decrease with the velocity); they do not include gravity, and let a loaded joint drop from its upper limit.
+    So the bound reduces neither the gravity effort nor a hold within the limits or at one. It removes every effort that
+    drives the joint faster towards its stop: with a well damped joint the velocity decays as exp(-ωt), and at the limit
+    no effort acts outwards any more. Beyond the limit no force drives the joint back, so an arm found there can be
+    moved back slowly. The soft limits of ROS's joint_limits_interface do not include gravity, and let a loaded joint
+    drop from its upper limit.
 
     Args:
         effort: wanted, (n,) in [N·m] or [N].
-        q: position (n,).
-        qd: velocity (n,).
+        q, qd: position and velocity (n,).
         gravity: the model's gravity effort minus the compensation of the drives, (n,).
         settings: position limits, K and D, and the margin.
     """

@@ -77,9 +77,8 @@ class Moves:
     """The moves of an arm; its state t [s], q, qd (n,), and its present effort (n,).
 
     Attributes:
-        damped: inertia of the damped joints, 0 for the others (n,) [kg m²] or [kg]; negative if the sign of the effort
-            is wrong.
-        proven: likewise, for the joints whose sign is known, 0 for the others (n,).
+        damped: inertia of the damped joints, 0 for the others (n,) [kg m²] or [kg]; negative if its sign is wrong.
+        proven: likewise, for the joints whose sign is known (n,).
         rate: desired rate of decay of the speeds of damped joints [1/s]; the arm may need a lower one.
     """
 
@@ -93,12 +92,11 @@ class Moves:
     def wait(self) -> Array:
         """The efforts between moves: damping of the joints whose sign is known.
 
-        If joints move against each other, their effective inertia is less than that of each alone. The same damping
-        then acts at a higher rate, so that delayed efforts destabilise this motion first. With damping d_j, the
-        greatest rate is the greatest eigenvalue of M⁻¹ diag d. It is at most r if d_j ≤ r Λ_j / Σ_k |c_jk|, with
-        Λ_j = 1/(M⁻¹)_jj, the inertia of joint j if all others are free, and the correlations c_jk of M⁻¹. Only the
-        ratios Λ_j / M_jj and c_jk are from the model, because errors of gears, units or directions do not change them;
-        the inertias are measured.
+        Joints that move against each other have a lower effective inertia than each alone, so the same damping acts at
+        a higher rate, and delayed efforts destabilise this motion first. With damping d_j the greatest rate is the
+        greatest eigenvalue of M⁻¹ diag d. It is at most r if d_j ≤ r Λ_j / Σ_k |c_jk|, with Λ_j = 1/(M⁻¹)_jj and the
+        correlations c_jk of M⁻¹. Only the ratios Λ_j / M_jj and c_jk are from the model, which errors of gears, units
+        or directions do not change.
         """
         mass = self._dynamics.mass_matrix(self.q)
         inverse = np.linalg.inv(mass)

@@ -4,19 +4,15 @@
 """The procedure of commissioning: states in, efforts out, and findings at the end.
 
 It begins with the arm at rest without effort: lying on its stops, hanging, or supported. Nothing else can hold the arm
-before the signs of the efforts are known. Then follow, joint by joint,
-
-1. a push: an effort on this joint alone that grows until the joint moves a little, in both directions;
-2. a stroke: a slow motion forth and back with feedback. It measures gravity, friction and inertia, and shows which
-   drives compensate gravity by themselves
-   (:mod:`robodyn_ros.control.commissioning.moves` has both).
+before the signs of the efforts are known. Then follow, joint by joint, the moves of
+:mod:`robodyn_ros.control.commissioning.moves`: a push, until the joint moves a little, in both directions; and a
+stroke, which measures gravity, friction and inertia, and shows which drives compensate gravity by themselves.
 
 The order is from the tip to the base, so that the joints towards the tip, whose signs are known by then, can be damped
 during the moves. If all joints are right, gravity compensation follows, from zero to full in steps.
 
-If something goes wrong (a joint too fast or too far, missing states, an interruption), the efforts always return to
-zero within ``RETREAT_TIME``, never at once, with damping where the sign is known: zero effort is what held the arm in
-the beginning.
+If something goes wrong (a joint too fast or too far, missing states, an interruption), the efforts return to zero
+within ``RETREAT_TIME``, never at once, with damping where the sign is known: zero effort is what held the arm before.
 """
 
 from __future__ import annotations
@@ -54,9 +50,7 @@ class Commissioning:
     ) -> None:
         """For a model with its settings (the defaults unless given); if ``guided``, the user is asked before each
         joint, and whether it moved in its positive direction; ``drives`` add a compensation by themselves.
-
-        Raises:
-            ConfigurationError: a joint has no effort limit, or none above 0.
+        ConfigurationError: a joint has no effort limit, or none above 0.
         """
         robot = dynamics.robot
         for joint in robot.joints:

@@ -3,13 +3,10 @@
 
 """The law under test on an arm, random periods for it, the choice of the laws, and the tolerances.
 
-The tolerances depend on the tier of the law (option ``--tier``):
-
-- ``exact``: its efforts are a formula, so that two computations of them agree up to rounding;
-- ``numerical``: they are the result of an iteration, of differences, or of single precision: tolerances are 10⁶ times
-  wider;
-- ``learned``: it was fitted to data, as a policy is, with the tolerances of ``numerical``. It need not use the
-  feed-forward effort of the reference; all other clauses apply.
+The tolerances depend on the tier of the law (``--tier``). ``exact``: its efforts are a formula, so that two
+computations agree up to rounding. ``numerical``: they are the result of an iteration, of differences, or of single
+precision: tolerances are 10⁶ times wider. ``learned``: it was fitted to data, as a policy is, with these tolerances; it
+need not use the feed-forward effort of the reference; all other clauses apply.
 """
 
 from __future__ import annotations

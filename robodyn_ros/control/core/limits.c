@@ -13,8 +13,7 @@ static void reset_limiter(StepMemory* m) {
   m->sent_at = NEVER;
 }
 
-/* Sends nothing from the time t [s] on. The next command begins at the last one, because drives may have repeated it.
-   */
+/* Sends nothing from the time t [s] on. The next command begins at the last one, which drives may have repeated. */
 static void pause_sending(StepMemory* m, double t) {
   double sent[N];
   copy(sent, m->sent);

@@ -52,8 +52,7 @@ static void note_age(State* m, double age) {
   m->state_age = age;
 }
 
-/* The load of a joint: the gravity effort, and the rate of effort that carries the joint and starts a motion in time.
-   */
+/* The load of a joint: the gravity effort, and the rate of effort that carries it and starts a motion in time. */
 typedef struct { double effort, rate; } Load;
 
 static Load load_of(const Settings* s, int i, double gravity, double inertia) {

@@ -68,8 +68,7 @@ static void differentiate(const Settings* s, const Tool* y, double* v, double* a
 }
 
 /* The delay with which the target follows the stream: its period, which lost messages do not increase, the mean delay
-   of its messages, and twice their mean deviation. It changes slowly, because the speed of the target changes with it.
-   */
+   of its messages, and twice their mean deviation. It changes slowly, as the speed of the target does by it. */
 static void measure_delay(Tool* y, double gap, double late) {
   const double rate = greater(DELAY_RATE, 1 / (double)++y->measured);
   if (y->measured == 1) { y->period = gap; y->late = late; }

@@ -251,8 +251,7 @@ static void begin_detour(const Settings* s, Tool* y, const ToolPose* target) {
   y->state = TOOL_DETOUR; y->detour_target = *target;
 }
 
-/* Some steps of Newton's method, damped by the distance, towards joint positions at which the tool reaches the target.
-   */
+/* Some steps of Newton's method, damped by the distance, towards joint positions with the tool at the target. */
 static void search(const Settings* s, Tool* y, const ToolPose* target) {
   for (int k = 0; k < SEARCH && y->seeds < SEEDS && y->state != TOOL_DETOUR; ++k) {
     double jacobian[6 * N], error[6], qd[N];

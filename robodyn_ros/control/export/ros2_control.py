@@ -290,10 +290,8 @@ def run_file(name: str, program: Program | None) -> str:
 
 def write_package(folder: Path, files: ExportedFiles) -> tuple[list[str], list[str]]:
     """Write a package into a folder, which may have an earlier export; names of the written files, and of those that
-    are kept, because they were changed by hand.
-
-    Raises:
-        InputError: a file cannot be written, or a file in ``GENERATED`` was changed.
+    are kept, because they were changed by hand. InputError: a file cannot be written, or a file in ``GENERATED`` was
+    changed.
     """
     manifest = folder / MANIFEST
     try:

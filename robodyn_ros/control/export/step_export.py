@@ -28,10 +28,7 @@ from robodyn_ros.errors import ConfigurationError
 
 def export_step(settings: LoopSettings, stem: str = "") -> dict[str, str]:
     """A source file and its header: name → text. ``init`` starts with the settings of the loop; ``stem`` is the files'
-    name without the ending; the arm's, with ``_step``, unless given.
-
-    Raises:
-        ConfigurationError: the law cannot be traced.
+    name without the ending; the arm's, with ``_step``, unless given. ConfigurationError: the law cannot be traced.
     """
     law, dynamics = settings.controller, settings.controller.dynamics
     robot = dynamics.robot

@@ -41,8 +41,6 @@ PARAMETERS: Array = np.linalg.pinv(UNITS.T)  # (10, 16): the ten parameters of a
 
 POSES = 24  #: Number of poses from which the gain for the rate is found.
 SPEED = 1.0  #: Speed that scales viscous friction [rad/s] or [m/s]; half of the velocity limit if there is one.
-
-
 SPREAD = 0.3  #: Radius of gyration of added mass, about the centre of mass of its body [m].
 MASS_RATIO = 0.5  #: Greatest mass added to a body, as ratio of the moving mass of the arm [-].
 FRICTION_RATIO = 0.3  #: Greatest friction of a joint, as ratio of its effort limit [-].
@@ -63,7 +61,7 @@ class Adaptation:
     Attributes:
         bodies: indices of the bodies that are learnt.
         friction: True if friction is learnt.
-        greatest: upper bounds of viscous and Coulomb friction, (2, n).
+        greatest: of viscous and Coulomb friction, (2, n).
     """
 
     def __init__(self, dynamics: CompiledDynamics, settings: AdaptiveSettings, decay: Array) -> None:
@@ -97,13 +95,9 @@ class Adaptation:
         self._gain = settings.rate / quickest if quickest > 0.0 else 0.0
 
     def lag(self, s: Array, slope: Array, hidden: Array, inertia: Array) -> Array:
-        """The component of s outside the dead zone, which is learnt from.
-
-        Args:
-            s: velocity error plus slope times position error, (n,).
-            slope: (n,) in [1/s].
-            hidden: efforts that static friction may balance, (n,) in [N·m] or [N].
-            inertia: the diagonal of M, (n,) in [kg m²] or [kg].
+        """The component (n,) of s outside the dead zone, which is learnt from; s is velocity error plus slope (n,)
+        [1/s] times position error (n,). ``hidden`` are the efforts that static friction may balance (n,), ``inertia``
+        is the diagonal of M (n,).
         """
         zone = slope * self._settings.dead_zone + self._softness * hidden / inertia
         return s - np.minimum(np.maximum(s, -zone), zone)
@@ -154,12 +148,9 @@ class PossibleBody:
     """
 
     def __init__(self, model: Array, mass: float, spread: float) -> None:
-        """
-        Args:
-            model: standard parameters of the body in the model, (10,).
-            mass: greatest mass that may be added [kg].
-            spread: radius of gyration of the added mass about the body's centre of mass, along each axis [m]. A point
-                mass m at the distance d from there may be added if m (1 + d² / spread²) is not above ``mass``.
+        """By the standard parameters (10,) of the body in the model, the greatest mass that may be added [kg], and the
+        radius of gyration ``spread`` of that mass about the body's centre of mass along each axis [m]: a point mass m
+        at the distance d from there may be added if m (1 + d² / spread²) is not above ``mass``.
         """
         com = model[1:4] / model[0] if model[0] > 0.0 else np.zeros(3)
         added = np.zeros((4, 4))

@@ -10,17 +10,13 @@
 Along the motion V = ½ sᵀ M s + ½ eᵀ K_P e + ½ θ̃ᵀ Γ⁻¹ θ̃ has V̇ = -sᵀ K_D s - eᵀ Λ K_P e ≤ 0, because Ṁ - 2C is
 skew-symmetric: the errors decay, even if θ̂ does not converge to θ.
 
-The gains are the same numbers as those of computed torque, and have the same effect on a joint that moves alone: Λ is
-the lesser root of λ² - Kd λ + Kp = 0 (Kd / 2 if it has no real root), K_D = diag M̂(q) (Kd - Λ), and
-K_P = diag M̂(q) (Kp - Λ (Kd - Λ)). K_P is 0 for ζ ≥ 1. For ζ < 1 the proof assumes that K_P is constant, which holds
-approximately.
+The gains have the same effect as those of computed torque on a joint that moves alone: Λ is the lesser root of
+λ² - Kd λ + Kp = 0 (Kd / 2 if it has no real root), K_D = diag M̂(q) (Kd - Λ), and K_P = diag M̂(q) (Kp - Λ (Kd - Λ)).
+K_P is 0 for ζ ≥ 1. For ζ < 1 the proof assumes that K_P is constant, which holds approximately.
 
-These rules keep the estimates plausible (:mod:`robodyn_ros.control.laws.adaptation`):
-
-- Bodies stay physically possible, and friction stays within bounds.
-- Errors within a dead zone are not learnt from. At a standstill the zone also covers the known friction, because static
-  friction balances efforts up to that.
-- Where the effort of a joint was cut, the joint does not learn in the direction of the cut.
+Bodies stay physically possible, and friction within bounds (:mod:`robodyn_ros.control.laws.adaptation`). Errors within
+a dead zone are not learnt from; at a standstill it covers the known friction too, which may balance efforts up to that.
+Where the effort of a joint was cut, the joint does not learn in the direction of the cut.
 
 Friction is fed forward at the velocity of the reference, with a smooth function, so that no noise of a measured
 velocity enters. The law learns differences from the model; a payload that the model gets is added to them.

@@ -79,9 +79,8 @@ class Controller(Summarised, ABC):
         settings: dataclass of the settings that the constructor takes as its keyword ``config``; None if it takes none.
         follows: True if the law drives the arm to the reference; False if the arm is moved by hand.
         quickness: parameters that make the law's feedback quicker, for messages.
-        kp: gain on the position error, (n,).
-        kd: gain on the velocity error, (n,).
-        ki: gain on the integral of the position error, (n,); where all are zero, the caller does not integrate.
+        kp, kd, ki: gains on the position error, the velocity error and the integral of the first, (n,); where all of
+            ``ki`` are zero, the caller does not integrate.
     """
 
     feedback: ClassVar[Literal["effort", "acceleration"]]
@@ -94,12 +93,9 @@ class Controller(Summarised, ABC):
     def __init__(
         self, dynamics: Dynamics, kp: ArrayLike, kd: ArrayLike, ki: ArrayLike = 0.0, *, config: Any = None
     ) -> None:
-        """
-        Args:
+        """Args:
             dynamics: the arm's model.
-            kp: gain on the position error, (n,), or one number for every joint.
-            kd: gain on the velocity error, likewise.
-            ki: gain on the integral of the position error, likewise.
+            kp, kd, ki: gains, (n,) each, or one number for every joint.
             config: an object of the class ``settings``; with its defaults unless given.
 
         Raises:
@@ -116,13 +112,8 @@ class Controller(Summarised, ABC):
         self.use_settings(self.settings() if config is None and self.settings is not None else config)
 
     def use_settings(self, config: Any) -> None:
-        """Make what depends on the settings, in the constructor, when the model and the gains are known.
-
-        Args:
-            config: an object of the class ``settings``; None if the law takes none.
-
-        Raises:
-            InputError: this arm or these gains do not allow the settings.
+        """Make what depends on the settings, in the constructor, when the model and the gains are known;
+        None if the law takes none. InputError: this arm or these gains do not allow them.
         """
 
     def summary(self) -> tuple[Block, ...]:
@@ -142,22 +133,18 @@ class Controller(Summarised, ABC):
         """The efforts for a state and a reference. The caller makes sure that inputs are finite and of shape (n,).
 
         Args:
-            q: positions (n,) in [rad] or [m].
-            qd: velocities (n,) in [rad/s] or [m/s].
+            q, qd: positions (n,) in [rad] or [m], and velocities per [s].
             reference: the desired motion.
             integral: of the position error over time (n,) in [rad s] or [m s]; zero unless given. The caller
                 owns it, and prevents its windup while an effort is saturated.
         """
 
     def acceleration_gains(self, q: Array, period: float = 0.0) -> AccelerationGains:
-        """The law's feedback as accelerations of the arm, linearised at rest.
+        """The law's feedback as accelerations of the arm, linearised at rest at a position (n,); for a period of the
+        states [s], 0 if it is not known, or short.
 
         The loop derives from it the rate of states that the law needs. A law with feedback besides ``kp``, ``kd`` and
         ``ki`` must override it.
-
-        Args:
-            q: position of the arm (n,).
-            period: of the states [s]; 0 if it is not known, or short.
         """
         gains = AccelerationGains(np.diag(self.kp), np.diag(self.kd), np.diag(self.ki))
         if self.feedback == "acceleration":
@@ -166,11 +153,8 @@ class Controller(Summarised, ABC):
         return AccelerationGains(*(inverse @ gain for gain in gains))
 
     def remedy(self, q: Array, carried: float) -> tuple[str, str]:
-        """The parameter that makes the feedback too quick for the rate of the states, and how to change it.
-
-        Args:
-            q: position of the arm (n,).
-            carried: fraction of the natural frequencies that the rate of the states allows, in (0, 1).
+        """The parameter that makes the feedback too quick for the rate of the states, and how to change it; at a
+        position of the arm (n,), for the fraction of the natural frequencies that the rate allows, in (0, 1).
         """
         return "gains", f"lower {self.quickness}"
 
@@ -187,8 +171,7 @@ class Controller(Summarised, ABC):
 
         Args:
             dt: the period [s]; 0 at the first state, and after the flow of states was interrupted.
-            q: positions at its end, (n,) in [rad] or [m].
-            qd: velocities at its end, (n,) in [rad/s] or [m/s].
+            q, qd: positions at its end, (n,) in [rad] or [m], and velocities per [s].
             reference: at its end.
             asked: effort that this law requested at its beginning, (n,) in [N·m] or [N].
             sent: effort that was sent to the drives then, (n,): equal, unless it was limited or replaced.
@@ -217,10 +200,8 @@ class Controller(Summarised, ABC):
         return {}
 
     def restore(self, memory: dict[str, Any]) -> None:
-        """Take over a result of :meth:`memory` for this arm.
-
-        Raises:
-            InputError: the law has no such memory, or the data are not valid.
+        """Take over a result of :meth:`memory` for this arm. InputError: the law has no such memory, or the data are
+        not valid.
         """
         raise InputError("memory", f"{type(self).__name__} learns nothing", memory)
 

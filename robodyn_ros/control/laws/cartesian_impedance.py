@@ -6,35 +6,31 @@
     τ = Jᵀ (Λ (ẍ_d - J̇ q̇) + K e + D ė) + C q̇ + g + N M (q̈_d + Kp (q_d - q) + Kd (q̇_d - q̇)) + τ_friction(q̇_d) + τ_ff
 
 With an exact model the tool obeys Λ ë + D ė + K e = -F, where F is the external wrench. The inertia Λ is the arm's own:
-the law does not shape it, which would need a measurement of F. K [N/m, N·m/rad] is given in the axes of the root link
-or in those of the tool. D is 2 ζ (Λ # K) with the geometric mean of both, so that each mode has the damping ratio ζ.
-The null space holds the posture, dynamically consistent: it does not move the tool.
-:mod:`robodyn_ros.dynamics.task_space` has Λ, J̄ and N, and explains their behaviour at singularities. Efforts are
-computed with Jᵀ, without an inverse. In a singular pose Jᵀ loses a direction, so that K does not pull the arm through
-the pose.
+to shape it would need a measurement of F. K [N/m, N·m/rad] is given in the axes of the root link or in those of the
+tool. D is 2 ζ (Λ # K) with the geometric mean of both, so that each mode has the damping ratio ζ. The null space holds
+the posture, dynamically consistent: it does not move the tool. :mod:`robodyn_ros.dynamics.task_space` has Λ, J̄ and N.
+Efforts are computed with Jᵀ, without an inverse. In a singular pose Jᵀ loses a direction, so that K does not pull the
+arm through the pose.
 
 Beyond ``reach`` the spring's force stays constant. An arm that is pushed harder yields slowly: between once and twice
 that distance the damping of translations grows to D ``YIELDING`` (tool.py).
 
-The null space also keeps the joints away from their position limits: within ``MARGIN`` of one, and within
-``NARROW`` of the joint's range, an acceleration ω² d - 2 ω q̇ d / margin drives the joint back, where d is the depth
-within this margin. It does not move the tool, so it helps only if the null space has a motion away from the limit.
-The source is Khatib, Real-time obstacle avoidance for manipulators and mobile robots, Int. J. Robotics Research 5(1)
-(1986), with a spring as the potential.
+The null space also keeps the joints away from their position limits: within ``MARGIN`` of one, and within ``NARROW`` of
+the joint's range, an acceleration ω² d - 2 ω q̇ d / margin drives the joint back, where d is the depth within this
+margin: the potential of Khatib, Real-time obstacle avoidance for manipulators and mobile robots, Int. J. Robotics
+Research 5(1) (1986), as a spring. It helps only if the null space has a motion away from the limit.
 
 Near a singular pose a small displacement of the tool is a large one of the joints, and K hardly holds them. An arm that
-lags behind its reference, because of a load that is not in the model, would be pulled through the pose at once. Three
-measures limit that:
+lags behind its reference, because of a load that is not in the model, would be pulled through the pose at once. So
 
-- A joint is braked if it moves both faster than its reference and faster than ``UNBRAKED`` of its velocity limit, by
-  M Kd times the excess.
-- With a greater ``singular_region``, which is λ₀ of the task space, the posture holds the arm sooner in the direction
-  that it is about to lose; there Λ and N are not exact.
-- The arm may still end in the other of two poses with the same tool, such as the other side of a stretched elbow.
-  Therefore a joint that is further than ``STRAYED`` from its reference is brought back by the posture's gains,
-  M (kp e + 2 kd ė). This begins at ``HOLDING`` of the usual distance from a singular pose, and grows as the arm comes
-  nearer. The spring e saturates at a further ``STRAYED``, and the damping is twice the posture's, so that joints return
-  slowly. Farther from singular poses, and within ``STRAYED``, only the spring of the tool acts.
+- a joint that moves both faster than its reference and faster than ``UNBRAKED`` of its velocity limit is braked, by
+  M Kd times the excess;
+- with a greater ``singular_region``, which is λ₀ of the task space, the posture holds the arm sooner in the direction
+  that it is about to lose; there Λ and N are not exact;
+- a joint further than ``STRAYED`` from its reference is brought back by the posture's gains, M (kp e + 2 kd ė), because
+  the arm may end in another pose with the same tool, such as the other side of a stretched elbow. This begins at
+  ``HOLDING`` of the usual distance from a singular pose, and grows towards it. The spring e saturates at a further
+  ``STRAYED``, and the damping is twice the posture's, so that joints return slowly.
 
 Source: Ott, Cartesian Impedance Control of Redundant and Flexible-Joint Robots (2008), chapters 3 and 4; Albu-Schäffer,
 Ott, Frese, Hirzinger, Cartesian impedance control of redundant robots, ICRA 2003, section 3.2 (damping); Khatib, IEEE

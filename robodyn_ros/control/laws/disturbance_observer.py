@@ -6,13 +6,12 @@
     r = K (p - ∫ (τ + C(q, q̇)ᵀ q̇ - g(q) - τ_friction + r) dt),   p = M(q) q̇,   so that   ṙ = K (d - r)
     τ = computed torque - r
 
-p is the generalised momentum. Its derivative is τ + Cᵀ q̇ - g - τ_friction + d for every motion. d are the efforts that
-are not in the model: a payload, errors of masses and friction, a person who pushes. So r follows d with the time
-constant 1/K, without accelerations and without M⁻¹. The observer needs no excitation, and it does not learn: a
-disturbance that recurs is observed anew, and one that lasts shorter than 1/K is not compensated.
+d are the efforts that are not in the model: a payload, errors of masses and friction, a person who pushes. r follows d
+with the time constant 1/K, without accelerations and without M⁻¹. The observer needs no excitation, and it does not
+learn: a disturbance that recurs is observed anew, and one that lasts shorter than 1/K is not compensated.
 
-The observer uses the friction that the law feeds forward. Where an effort was limited, the observer uses the effort
-that was sent, so that it does not wind up. The compensation is bounded by a ratio of the effort limits.
+The observer uses the friction that the law feeds forward, and the effort that was sent, so that it does not wind up.
+The compensation is bounded by a ratio of the effort limits.
 
 Source: De Luca and Mattone, Actuator failure detection and isolation using generalized momenta, ICRA 2003; De Luca,
 Albu-Schäffer, Haddadin and Hirzinger, Collision detection and safe reaction with the DLR-III lightweight manipulator
@@ -41,11 +40,7 @@ class DisturbanceObserverSettings(CheckedSettings):
 
 
 class DisturbanceObserver(ComputedTorque):
-    """Computed torque, minus the disturbance estimated by a momentum observer.
-
-    Attributes:
-        disturbance: r (n,), the joint efforts that are not in the model, in [N·m] or [N].
-    """
+    """Computed torque, minus ``disturbance``: the joint efforts r (n,) that are not in the model, in [N·m] or [N]."""
 
     settings = DisturbanceObserverSettings
     quickness = "gains.<joint>.natural_frequency, or disturbance_observer.gain"

@@ -7,13 +7,10 @@
 
 There is no stiffness, no damping and no reference: the gains do nothing.
 
-Friction is compensated by the ratio α < 1 only. The rest of the friction, at least (1 - α) (d q̇ + f tanh(q̇ / v)),
-opposes every motion, so that the power q̇ᵀ (τ - g - friction) is never positive: no motion sustains itself, even if the
-model overestimates friction by a factor of up to 1/α. With full compensation no friction would remain, and a small
-error of the model would let the arm run away.
-
-The compensation is smooth. At rest tanh is zero, and velocity noise gives little, so that the full Coulomb friction
-holds the arm against errors of the modelled masses: the arm stays where it is released.
+Friction is compensated by the ratio α < 1 only. The rest, at least (1 - α) (d q̇ + f tanh(q̇ / v)), opposes every motion,
+so that the power q̇ᵀ (τ - g - friction) is never positive: no motion sustains itself, even if the model overestimates
+friction by a factor of up to 1/α. The compensation is smooth. At rest tanh is zero, and velocity noise gives little, so
+that the full Coulomb friction holds the arm against errors of the modelled masses: it stays where it is released.
 
 Source: gravity compensation as in Siciliano, Sciavicco, Villani, Oriolo, Robotics: Modelling, Planning and Control
 (2009), §8.5.1, without its feedback.

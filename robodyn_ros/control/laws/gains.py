@@ -9,8 +9,7 @@ With integral action at the rate ρ [1/s] there is a third pole at -ρ, and the 
 
     (s² + 2ζω s + ω²)(s + ρ) = s³ + (2ζω + ρ) s² + (ω² + 2ζωρ) s + ω²ρ
 
-so the gains on ė, e and ∫e dt are 2ζω + ρ, ω² + 2ζωρ and ω²ρ. A steady-state error decays as exp(-ρt), and the linear
-system is stable for every ρ, because its roots are the stated ones.
+so the gains on ė, e and ∫e dt are 2ζω + ρ, ω² + 2ζωρ and ω²ρ. A steady-state error decays as exp(-ρt).
 
 A law whose feedback is an acceleration uses these gains unscaled. A law whose feedback is an effort multiplies them by
 M_ii(home), the reflected inertia of joint i there. So every law gives joint i the same stiffness and damping at home
@@ -22,10 +21,10 @@ The default is one ω of 30 rad/s for all joints. A law that uses a model M̂ of
     M ë + M̂ (2ω ė + ω² e) = Δτ        (ζ = 1; Δτ: efforts that are not in the model)
 
 M⁻¹ M̂ has real positive eigenvalues λ, as both are symmetric and positive definite. With one ω the error decouples
-into s² + λ (2ω s + ω²), of damping ratio √λ: no load makes it unstable. With a different ω for each joint the error may
-be unstable. At rest e = M̂⁻¹ Δτ / ω². A URDF without the motors' rotors has an M̂ of 1e-4 to 2e-2 kg m² at the wrist,
-and with ω = 10 rad/s the wrist of a UR5e has an error of more than 2 rad under 3 kg. An ω of 30 rad/s reduces it to a
-ninth, and is still possible with states that are 10 ms apart and 10 ms old (``../faults/sampling.py``).
+into s² + λ (2ω s + ω²), of damping ratio √λ: no load makes it unstable; with a different ω for each joint it may be. At
+rest e = M̂⁻¹ Δτ / ω². A URDF without the motors' rotors has an M̂ of 1e-4 to 2e-2 kg m² at the wrist, and with
+ω = 10 rad/s the wrist of a UR5e has an error of more than 2 rad under 3 kg. An ω of 30 rad/s reduces it to a ninth, and
+is still possible with states that are 10 ms apart and 10 ms old (``../faults/sampling.py``).
 
 Source: Siciliano, Sciavicco, Villani, Oriolo, Robotics: Modelling, Planning and Control (2009), §8.5.2, where
 Kp = diag(ω²) and Kd = diag(2ζω); Lynch and Park, Modern Robotics (2017), §11.4; the third pole is pole placement.
@@ -85,8 +84,8 @@ def gains(
         natural_frequency: ω in [rad/s], (n,) or one for all joints.
         damping_ratio: ζ [-], likewise; 1 is the quickest without overshoot.
         integral_rate: ρ in [1/s], likewise; 0 for no integral action.
-        stiffness: K in [N·m/rad] or [N/m], likewise; if not 0, it replaces ω.
-        damping: D in [N·m·s/rad] or [N·s/m], likewise; if not 0, it replaces ζ.
+        stiffness, damping: K in [N·m/rad] or [N/m], and D in [N·m·s/rad] or [N·s/m], likewise; if not 0, they replace ω
+            and ζ.
 
     Raises:
         InputError: an argument has the wrong shape, is negative or not finite.

@@ -7,21 +7,19 @@
 
 The tool is moved by hand in the free directions: all of them, translations only, rotations only, along a line, or in a
 plane. The others are locked by a spring and a damper to the anchor, which is the pose of the tool when guiding began.
-e is the displacement back to the anchor in the locked directions. With a corridor of radius r the spring begins
-at the distance r: a line becomes a tube, and a plane becomes a plate.
-
-The walls are the sides of a box that the tool stays within. Each is a spring and a damper that pushes and never pulls,
-as stiff as the stiffest locked translation.
+e is the displacement back to the anchor in the locked directions. With a corridor of radius r the spring begins at the
+distance r: a line becomes a tube, and a plane becomes a plate. The walls are the sides of a box that the tool stays
+within. Each is a spring and a damper that pushes and never pulls, as stiff as the stiffest locked translation.
 
 When released, an arm with little friction would fall because of errors of the modelled masses. Therefore each joint has
 a simulated dry friction that a hand can overcome: a spring to the position where the joint was released, which slips
-beyond the effort h |g| + ``LEAST`` of the effort limit. h is ``model_error``, the stated error of the masses. The joint
-yields by ``SLIP`` until then, and is damped while the spring does not slip. So an arm whose gravity is known within the
-ratio h stays within ``SLIP`` of its position. When guiding begins, the hold of a joint that moves has slipped already:
-otherwise it would brake each joint by itself within milliseconds, and the heavy ones would throw the light ones.
+beyond the effort h |g| + ``LEAST`` of the effort limit, with h = ``model_error``, the stated error of the masses. The
+joint yields by ``SLIP`` until then, and is damped while the spring does not slip. When guiding begins, the hold of a
+joint that moves has slipped already: otherwise it would brake each joint by itself within milliseconds, and the heavy
+ones would throw the light ones.
 
-Springs store energy and return it; all other terms dissipate energy, because friction is compensated only in part, as
-in :mod:`robodyn_ros.control.laws.free_drive`. So the arm does not move by itself. The null space of the tool is free.
+Springs return their energy, and all other terms dissipate energy, as in :mod:`robodyn_ros.control.laws.free_drive`. So
+the arm does not move by itself. The null space of the tool is free.
 
 Source: Albu-Schäffer, Ott, Frese, Hirzinger, Cartesian impedance control of redundant robots, ICRA 2003, section 3.2
 (spring and damper); Rosenberg, Virtual fixtures: perceptual tools for telerobotic manipulation, IEEE VRAIS 1993;

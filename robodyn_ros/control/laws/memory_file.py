@@ -37,11 +37,8 @@ def save_memory(path: str | os.PathLike[str], law: Controller) -> None:
 
 
 def restore_memory(path: str | os.PathLike[str], law: Controller) -> bool:
-    """Give a law its memory from a file; True if the file has one. A missing file has none.
-
-    Raises:
-        InputError: the file cannot be read, is no such file, or is of another arm, or it is missing and has no folder;
-            the law is unchanged then.
+    """Give a law its memory from a file; True if the file has one. A missing file has none. InputError: the file cannot
+    be read, is no such file, or is of another arm, or it is missing and has no folder; the law is unchanged then.
     """
     found = read_memory(path, law.dynamics.robot.name, type(law).__name__) if law.memory() else None
     if found is not None:
@@ -51,10 +48,7 @@ def restore_memory(path: str | os.PathLike[str], law: Controller) -> bool:
 
 def write_memory(path: str | os.PathLike[str], memory: LawMemory) -> None:
     """Write the memory of a law, all or nothing, to a path in which ``~`` stands for the home folder; the memory of
-    other laws stays in the file.
-
-    Raises:
-        InputError: the file cannot be written, or an existing file is no such file.
+    other laws stays in the file. InputError: the file cannot be written, or an existing file is no such file.
     """
     file = _file(path)
     whole: dict[str, Any] = _read(file, memory.robot) if file.exists() else {"robot": memory.robot}
@@ -68,11 +62,9 @@ def write_memory(path: str | os.PathLike[str], memory: LawMemory) -> None:
 
 
 def read_memory(path: str | os.PathLike[str], robot: str, law: str) -> LawMemory | None:
-    """The memory of a law, by the name of its class, from a file; None if the file has none, or is missing.
-
-    Raises:
-        InputError: the file cannot be read, is no such file, or is of another arm; or it is missing, and has no folder
-            in which it could be written.
+    """The memory of a law, by the name of its class, from a file; None if the file has none, or is missing. InputError:
+    the file cannot be read, is no such file, or is of another arm; or it is missing, and has no folder in which it
+    could be written.
     """
     if not (file := _file(path)).parent.is_dir():
         raise InputError("path", f"{file} can be neither read nor written: there is no folder {file.parent}", path)

@@ -11,15 +11,13 @@ its contact. Ω selects the directions of motion and Ω̄ = 1 - Ω those of forc
 direction of force the tool is damped, so that without contact it does not accelerate freely. The force is not measured:
 joint friction that is not in the model reduces it.
 
-The motion feedback is Ω Λ Ω, where Khatib has Λ Ω, so that its force stays within the directions of motion. Both
-correct an error alike while a contact holds the tool in the directions of force. With Λ Ω a steady error, such as one
-by friction at a wall, would press on the wall through the elements of Λ that couple the directions. With Ω Λ Ω an
-acceleration by the feedback presses on the wall as long as it lasts; the acceleration of the reference does not.
+The motion feedback is Ω Λ Ω, where Khatib has Λ Ω, so that its force stays within the directions of motion. With Λ Ω a
+steady error, such as one by friction at a wall, would press on the wall through the elements of Λ that couple the
+directions. With Ω Λ Ω an acceleration by the feedback presses on the wall as long as it lasts; the acceleration of the
+reference does not.
 
 Beyond ``reach`` the force of the error stays constant and the damping of translations grows: an arm that is pushed
-harder yields slowly.
-
-:mod:`robodyn_ros.dynamics.task_space` has Λ and N, and explains their behaviour at singularities.
+harder yields slowly. :mod:`robodyn_ros.dynamics.task_space` has Λ and N, and explains their behaviour at singularities.
 
 Source: Khatib, A unified approach for motion and force control of robot manipulators: the operational space
 formulation, IEEE J. Robotics and Automation 3(1) (1987), eq. 31 to 36 (selection), 44 (dynamic decoupling) and 51 (null

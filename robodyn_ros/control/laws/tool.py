@@ -171,12 +171,8 @@ class ToolLaw(FrictionLaw):
 
             τ = Jᵀ (Λ (ẍ - J̇ q̇) + F) + C q̇ + g + N M (q̈_d + y) + τ_friction(q̇_d) + τ_ff
 
-        Args:
-            reference: of the joints.
-            task: at the state.
-            acceleration: ẍ that is fed forward (k,).
-            force: F of the feedback (k,).
-            posture: y, the acceleration that corrects the joints, (n,).
+        ``acceleration`` is the ẍ (k,) that is fed forward, ``force`` the F (k,) of the feedback, ``posture`` the y (n,)
+        that corrects the joints.
         """
         moved = task.jacobian.T @ (task.inertia @ (acceleration - task.drift))
         inertia = moved + task.null @ (task.mass @ reference.qdd)

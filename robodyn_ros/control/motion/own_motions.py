@@ -74,11 +74,8 @@ class ToolMotion:
         self._dynamics.inverse(*np.zeros((3, 1, robot.n)))
 
     def plan(self, goal: PoseGoal) -> Trajectory:
-        """The motion to a goal, from the reference when it begins.
-
-        Raises:
-            InputError: a target that is no pose, or limits that allow no motion there.
-            UnreachableError: no positions within the limits bring the tool there.
+        """The motion to a goal, from the reference when it begins. InputError: a target that is no pose, or limits that
+        allow no motion there. UnreachableError: no positions within the limits bring the tool there.
         """
         limits, now, dynamics = goal.limits, goal.motion, self._dynamics
         dynamics.apply(goal.parameters)

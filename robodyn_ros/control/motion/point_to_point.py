@@ -4,13 +4,9 @@
 """Motions from rest to rest and from motion to rest, as quickly as the limits of the arm allow.
 
 A quintic from rest to rest over Δ in T reaches the speed 15/8 Δ/T, the acceleration 10/√3 Δ/T² and the jerk 60 Δ/T³
-(Biagiotti and Melchiorri, Trajectory Planning for Automatic Machines and Robots (2008), ch. 2; 10/√3 at (3 ± √3)/6 of
-the time, 60 at both ends).
-
-:func:`point_to_point` moves every joint by the same quintic, on a straight line in the configuration space (with a
-continuous joint on the shorter arc). A motion that exceeds a limit is scaled in time (after Hollerbach, Dynamic scaling
-of manipulator trajectories, ASME J. Dyn. Sys. Meas. Control 106 (1984)). Efforts are those of the model, with the
-friction that the law compensates.
+(Biagiotti and Melchiorri, Trajectory Planning for Automatic Machines and Robots (2008), ch. 2). A motion that exceeds a
+limit is scaled in time (after Hollerbach, Dynamic scaling of manipulator trajectories, ASME J. Dyn. Sys. Meas. Control
+106 (1984)). Efforts are those of the model, with the friction that the law compensates.
 
 An effort that is held until the next command, a period T later, has a mean delay of T/2 (Åström and Wittenmark,
 Computer-Controlled Systems (3rd ed., 1997), §8.2). So its error is T/2 τ̇, and the error of the joints obeys ::
@@ -59,17 +55,16 @@ def point_to_point(
     limit_ratio: float = 0.8,
     period: float = 0.0,
 ) -> Trajectory:
-    """A quintic from rest to rest, of the shortest duration that the limits allow.
+    """A quintic from rest to rest, the same for every joint, of the shortest duration that the limits allow.
 
     Args:
         dynamics: of the arm, with its present payload and friction.
         start: positions (n,) in [rad] or [m].
         goal: likewise; for a continuous joint, in the turn nearest to the start.
-        velocity_limit: (n,) or one for all, in [rad/s] or [m/s]; the URDF's unless given.
-        effort_limit: likewise, in [N·m] or [N].
+        velocity_limit, effort_limit: (n,) or one for all, [rad/s] or [m/s], [N·m] or [N]; the URDF's unless given.
         limit_ratio: ratio of the limits that may be used, above 0 and up to 1; the rest is for feedback.
-        period: time between two commands, for which an effort is held [s]; 0 if it is unknown, or short. With it the
-            motion is slow enough for every joint to stay within ``LAG`` of its path, with the default gains.
+        period: time between two commands [s]; 0 if it is unknown, or short. With it the motion is slow enough for every
+            joint to stay within ``LAG`` of its path, with the default gains.
 
     Raises:
         InputError: a wrong shape, something not finite, a limit not above 0, no limit at all for the joints that move,
@@ -112,14 +107,9 @@ def point_to_point(
 def require_limits(
     name: str, joints: Sequence[str], moves: NDArray[np.bool_], kinds: Mapping[str, Array], effort: Array
 ) -> None:
-    """Refuse (InputError) a motion whose shortest time no limit keeps above 0.
-
-    Args:
-        name: of the input that lacks limits.
-        joints: names of the joints.
-        moves: whether each of them moves (n,).
-        kinds: kind of limit → limits of each joint by itself (n,).
-        effort: limits of effort (n,), which count for all joints.
+    """Refuse (InputError) a motion whose shortest time no limit keeps above 0: of the joints with ``moves`` (n,), by
+    the kinds of limits of each joint (n,), or by limits of effort (n,), which count for all. ``name`` is the input that
+    lacks limits.
     """
     kept = np.isfinite(list(kinds.values())).any(axis=0)
     if moves.any() and not (kept & moves).any() and not np.isfinite(effort).any():
@@ -139,16 +129,12 @@ def rest_to_rest(waypoints: ArrayLike, times: ArrayLike) -> Trajectory:
 def durations(
     waypoints: ArrayLike, velocity_limit: ArrayLike, acceleration_limit: ArrayLike, jerk_limit: ArrayLike = np.inf
 ) -> Array:
-    """Shortest times with which :func:`rest_to_rest` is within limits, from each waypoint to the next.
+    """Shortest times [s] (K - 1,) with which :func:`rest_to_rest` is within limits, from each waypoint to the next.
 
     Args:
-        waypoints: (K, n) in [rad] or [m], K >= 2.
-        velocity_limit: (n,) or one for all, in [rad/s] or [m/s]; inf where there is none.
-        acceleration_limit: likewise, in [rad/s²] or [m/s²].
-        jerk_limit: likewise, in [rad/s³] or [m/s³].
-
-    Returns:
-        (K - 1,) in [s]; 0 between equal waypoints.
+        waypoints: (K, n) in [rad] or [m], K >= 2; the time between equal ones is 0.
+        velocity_limit, acceleration_limit, jerk_limit: (n,) or one for all, in [rad] or [m] per [s], [s²] and [s³]; inf
+            where there is none.
 
     Raises:
         InputError: a wrong shape, a limit not above zero, or no finite limit on a joint that has to move.
@@ -180,16 +166,8 @@ def braking(dynamics: Dynamics, motion: Sample, velocity_limit: Array, effort_li
 
     The first two are the initial motion, the last two are rest, and the third is between them. So a joint that does not
     accelerate at the beginning never turns back, and is never faster than at the beginning. The duration h is doubled
-    until the efforts of the model are within their limits, and the decelerations within those of the URDF.
-
-    Args:
-        dynamics: of the arm.
-        motion: at the beginning.
-        velocity_limit: (n,) in [rad/s] or [m/s].
-        effort_limit: (n,) in [N·m] or [N].
-
-    Raises:
-        InputError: the arm cannot be brought to rest within these limits.
+    until the efforts of the model are within their limits (n,), and the decelerations within those of the URDF.
+    InputError: the arm cannot be brought to rest within these limits.
     """
     q, v, a = motion
     rest, h = np.zeros_like(q), SHORTEST_BRAKING

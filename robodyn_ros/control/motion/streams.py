@@ -83,10 +83,9 @@ class StreamVelocity:
 
         v ← v + (Δq / Δt - v) Δt / (T + Δt),   |v| ≤ v_max
 
-    A first-order low pass of the difference quotient with the time constant T (backward Euler). Each joint has its own
-    filter, because a message may name some joints only. The estimate lags by T and half a period; a message that was
-    overtaken is ignored. The velocity of a joint is zero at the begin, after a pause, after a jump of its position, and
-    when the clock was set back.
+    A first-order low pass of the difference quotient with the time constant T (backward Euler). The estimate lags by T
+    and half a period; a message that was overtaken is ignored. The velocity of a joint is zero at the begin, after a
+    pause, after a jump of its position, and when the clock was set back.
     """
 
     def __init__(self, core: Core) -> None:

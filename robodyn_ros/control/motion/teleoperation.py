@@ -14,11 +14,10 @@ the follower are not fed back.
 **Passivity.** The network delays and loses messages, and a delayed force may drive the motion that it should brake.
 Therefore both ends observe the energy, for each joint or direction. Every message has the energy that has entered the
 network at its end, and the other end releases no more than that. A damper dissipates an excess at once: the leader's
-end brakes the arm, and the follower's end slows its reference down. So the network is passive for every delay, constant
-or not, and for every loss of messages, and the coupled arms stay stable. The damping causes a drift of the reference,
-which is corrected as far as the energy allows. The effort of a law for a new reference is known one period later, so
-the observed energy is slightly too low in each period: by a few joules in total, compared with thousands of joules
-without the observer.
+end brakes the arm, and the follower's end slows its reference down. So the network is passive for every delay and every
+loss of messages, and the coupled arms stay stable. The drift of the reference by the damping is corrected as far as the
+energy allows. The effort of a law for a new reference is known one period later, so the observed energy is slightly too
+low: by a few joules in total, compared with thousands of joules without the observer.
 
 Source: Ryu, Artigas, Preusche, A passive bilateral control scheme for a teleoperator with time-varying communication
 delay, Mechatronics 20(7) (2010), eq. 3 to 10 (time domain passivity); Hannaford and Ryu, Time-domain passivity control
@@ -168,12 +167,8 @@ class LeaderPort:
     def __init__(
         self, coupling: Coupling, effort_limit: ArrayLike, settings: TeleoperationSettings, *, passive: bool = True
     ) -> None:
-        """
-        Args:
-            coupling: the coupled coordinates of the leader.
-            effort_limit: of the leader, (n,) in [N·m] or [N].
-            settings: of the coupling.
-            passive: False to let out more energy than has entered, as a coupling without the account does.
+        """By the coupled coordinates of the leader, its effort limit (n,), and settings; not ``passive``: it
+        lets out more energy than has entered, as a coupling without the account does.
         """
         self._coupling, self._settings, self._is_passive = coupling, settings, passive
         limit, ratio = np.asarray(effort_limit, dtype=np.float64), settings.greatest_effort
@@ -187,8 +182,7 @@ class LeaderPort:
 
         Args:
             dt: the period [s].
-            q: position of the leader (n,).
-            qd: its velocity (n,).
+            q, qd: position and velocity of the leader (n,).
             received: the latest message of the follower's end; None before the first.
 
         Raises:
@@ -237,13 +231,11 @@ class FollowerPort:
         *,
         passive: bool = True,
     ) -> None:
-        """
-        Args:
-            coupling: what of the follower is coupled.
+        """Args:
+            coupling, passive: as of :class:`LeaderPort`.
             q: where the follower's reference is now, (n,).
             velocity_limit: of the follower, (n,) in [rad/s] or [m/s]; inf where there is none.
             position_limits: the least and the greatest positions of the reference, (n,) each or one for all.
-            passive: as :class:`LeaderPort` has it.
 
         Raises:
             InputError: something of the wrong shape or not finite.

@@ -5,15 +5,14 @@
 
 The degree follows from the points, as in joint_trajectory_controller: positions alone are joined by straight lines,
 positions and velocities by cubics, and points with accelerations by quintics. Each segment between two points h apart
-is written in the Bernstein basis, whose coefficients follow from its ends alone (Farin, Curves and Surfaces for CAGD
-(2002), ch. 5; Biagiotti and Melchiorri, Trajectory Planning for Automatic Machines and Robots (2008), ch. 2)::
+is written in the Bernstein basis (Farin, Curves and Surfaces for CAGD (2002), ch. 5)::
 
     cubic    y0, y0 + h v0/3, y1 - h v1/3, y1
     quintic  y0, y0 + h v0/5, y0 + 2 h v0/5 + h² a0/20, (the same mirrored), y1
 
-The polynomial stays between its least and its greatest coefficient, which makes limits cheap to check: only segments
-whose coefficients exceed a limit are halved repeatedly, until their extreme value is known (de Casteljau's algorithm;
-Farin, section 5.4; Lane and Riesenfeld, IEEE Trans. Pattern Analysis and Machine Intelligence 2 (1980)).
+The polynomial stays between its least and its greatest coefficient: only segments whose coefficients exceed a limit are
+halved repeatedly, until their extreme value is known (de Casteljau's algorithm; Farin, section 5.4; Lane and
+Riesenfeld, IEEE Trans. Pattern Analysis and Machine Intelligence 2 (1980)).
 
 A trajectory file is the message trajectory_msgs/msg/JointTrajectory as JSON, which is also YAML. So ``ros2 topic pub``
 accepts it for the topics of joint_trajectory_controller and of this package's controller.
@@ -75,11 +74,9 @@ class Trajectory:
         accelerations: ArrayLike | None = None,
         efforts: ArrayLike | None = None,
     ) -> None:
-        """The arguments are the attributes.
-
-        Raises:
-            InputError: wrong shapes, something not finite, times that do not rise, accelerations without velocities,
-                or a curve without finite coefficients, by too great values or too close times.
+        """The arguments are the attributes. InputError: wrong shapes, something not finite, times that do not rise,
+        accelerations without velocities, or a curve without finite coefficients, by too great values or too close
+        times.
         """
         shape = np.shape(positions)
         if len(shape) != 2 or 0 in shape:
@@ -299,11 +296,7 @@ class RunRecord:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> RunRecord:
-        """Read a record that :meth:`save` wrote.
-
-        Raises:
-            InputError: the file cannot be read, or is no such record.
-        """
+        """Read a record that :meth:`save` wrote. InputError: the file cannot be read, or is no such record."""
         try:
             with np.load(path, allow_pickle=False) as file:
                 values: dict[str, Any] = {name: row if row.ndim else row.item() for name, row in file.items()}

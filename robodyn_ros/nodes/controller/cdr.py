@@ -82,7 +82,7 @@ class MessageLayout:
 
     Attributes:
         constant: the constant parts: their places, and their bytes.
-        numbers: for positions and, if there are any, velocities: their place and their format.
+        numbers: of positions and, if there are any, velocities: their place and format.
         end: length of the message [bytes].
         columns: index of each of the arm's joints in the message.
     """
@@ -134,12 +134,9 @@ def _aligned(place: int, size: int) -> int:
 
 
 class CdrTemplate:
-    """A serialized message in which only a stamp and some numbers change; marks in their place show where they are.
-
-    Attributes:
-        buffer: the serialized message.
-        stamp: place of its stamp; -1 if it has none.
-        places: name of each field → place of its numbers.
+    """A serialized message, ``buffer``, in which only a stamp and some numbers change; marks show where they are.
+    ``stamp`` is the place of its stamp, -1 if it has none, and ``places`` maps the name of each field to that of its
+    numbers.
     """
 
     def __init__(self, message: Any, n: int, *fields: str) -> None:
@@ -183,10 +180,8 @@ def _is(encoded: bytes, message: Any) -> bool:
 
 
 class Topic:
-    """A topic whose messages differ only in a stamp and some numbers.
-
-    Attributes:
-        subscribed: True if there was a subscriber at the latest check.
+    """A topic whose messages differ only in a stamp and some numbers; ``subscribed`` if there was a subscriber at the
+    latest check.
     """
 
     def __init__(self, node: LifecycleNode, faults: Faults, topic: str, message: Any, n: int, *fields: str) -> None:
@@ -227,10 +222,8 @@ class NoPointsError(InputError):
 
 
 def read_trajectory_message(data: bytes | memoryview, most_points: int) -> TrajectoryMessage:
-    """Read a serialized trajectory_msgs/JointTrajectory.
-
-    Raises:
-        InputError: it is no such message, has no points, too many or different ones, or :class:`Trajectory` refuses it.
+    """Read a serialized trajectory_msgs/JointTrajectory. InputError: it is no such message, has no points, too many or
+    different ones, or :class:`Trajectory` refuses it.
     """
     if (order := BYTE_ORDERS.get(bytes(data[:2]))) is None:  # an encoding of another middleware
         message = decode(bytes(data), JointTrajectory, len(data))

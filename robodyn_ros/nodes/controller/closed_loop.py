@@ -11,11 +11,9 @@ for the command to a state (the simulator in lockstep) recognises it. A state th
 and gets no command. When none has come for ``state_timeout``, the reaction to that fault is sent, with the present time
 as its stamp (:mod:`robodyn_ros.control.faults.settings`).
 
-The code in C has a thread of its own, with real or simulated time. Python receives the states and calls it if a state
-comes in several messages, if a law runs as Python, or if the parameter ``realtime`` is ``off``.
-
-Timers use the steady clock, so that missing states are detected even while a simulation is paused. The time without
-states is measured by simulated time if there is one.
+The code in C has a thread of its own. Python receives the states and calls it if a state comes in several messages, if
+a law runs as Python, or if the parameter ``realtime`` is ``off``. Timers use the steady clock, so that missing states
+are detected even while a simulation is paused; the time without states is simulated time if there is one.
 """
 
 from __future__ import annotations

@@ -27,8 +27,6 @@ from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 PERIOD = 0.5  #: Time between two messages [s].
 POLL_PERIOD = 0.02  #: Time between two checks that the file is written, while a service call waits [s].
 FILE = "estimates_file"  #: Name of the parameter with the path of the file.
-
-
 DISK_LIMIT = 3.0  #: Longest wait for the disk, when the arm is not controlled [s].
 
 

@@ -33,12 +33,8 @@ ELSEWHERE = 1e-3  #: Greatest difference of a joint that carries the arm from it
 
 
 class LockedModel:
-    """The locked joints, their positions, and the update of the model by them.
-
-    Attributes:
-        names: of the k locked joints.
-        known: name → latest known position [rad] or [m]; written by the readers of states.
-        robot: the arm without them.
+    """The names of the locked joints, their positions, and the update of the model by them. ``known`` maps a name to
+    the latest known position [rad] or [m], written by the readers of states; ``robot`` is the arm without them.
     """
 
     def __init__(self, node: Node, joints: LockedJoints, known: dict[str, float], faults: Faults) -> None:

@@ -23,8 +23,6 @@ from robodyn_ros.nodes.common.messages import Stamp
 from robodyn_ros.nodes.controller.cdr import Topic
 
 TERMS = ("gravity", "coriolis", "inertia", "friction", "feedback", "total")  #: Each has a topic ``~/efforts/<term>``.
-
-
 LASTING = 1.0  #: Time at the effort limit in every command after which a joint is reported as a problem [s].
 SOLE = "~/commands", "~/joint_commands", "~/mit_commands", "~/reference"  #: Topics with one publisher at most.
 
@@ -88,11 +86,8 @@ def mit_message(n: int) -> Float64MultiArray:
 
 
 class LoopStatistics:
-    """Statistics of a loop between two reports; adding is cheap, and the report does the work.
-
-    Attributes:
-        commands: count of commands sent.
-        overruns: count of periods longer than the limit.
+    """Statistics of a loop between two reports: the count of ``commands`` sent, and of ``overruns``, periods longer
+    than the limit. Adding is cheap, and the report does the work.
     """
 
     def __init__(self, joints: Sequence[str]) -> None:

@@ -43,8 +43,6 @@ FIXED_WHILE_CONFIGURED = (arm_parameters.DESCRIPTION, "accept", "joints", "tool"
 """Parameters that are read by the next configure; changing them while configured is refused."""
 
 REALTIME = ("auto", "on", "off")  #: ``on`` is as ``auto``, with a warning if there is no thread in C.
-
-
 POLL_PERIOD = 0.05  #: Time between two checks that a new law or model is ready [s].
 FAULT = "switch failed"  #: Name under which accepted changes that fail are counted.
 
@@ -102,10 +100,8 @@ def declare_joint_parameters(node: Node, robot: Robot) -> None:
 
 
 def make_dynamics(parameters: NodeParameters, robot: Robot) -> Dynamics:
-    """The model selected by the parameters, checked at a few states.
-
-    Raises:
-        RobodynError: there is no such plugin, it refuses the arm or a parameter, or the model contradicts itself.
+    """The model selected by the parameters, checked at a few states. RobodynError: there is no such plugin, it refuses
+    the arm or a parameter, or the model contradicts itself.
     """
     dynamics = create_dynamics(parameters["dynamics"], robot, **model_parameters(parameters, robot))
     start_model(dynamics)
@@ -114,10 +110,8 @@ def make_dynamics(parameters: NodeParameters, robot: Robot) -> Dynamics:
 
 
 class Switching:
-    """Changes the settings, the law and the model of a controller while the arm moves.
-
-    Attributes:
-        running: names of the dynamics plugin and of the control law in use.
+    """Changes the settings, the law and the model of a controller while the arm moves. ``running`` are the names of
+    the dynamics plugin and of the control law in use.
     """
 
     def __init__(self, node: Node, loop: ClosedLoop, faults: Faults) -> None:
@@ -154,10 +148,8 @@ class Switching:
         return change
 
     def _tried(self, parameters: NodeParameters) -> tuple[LoopSettings, dict[str, Any]]:
-        """The loop's settings and the model's runtime parameters, after a trial at the arm's position.
-
-        Raises:
-            RobodynError: a value is wrong, or the law or the model fails with it.
+        """The loop's settings and the model's runtime parameters, after a trial at the arm's position. RobodynError: a
+        value is wrong, or the law or the model fails with it.
         """
         dynamics, model = self._loop.control.dynamics, model_parameters(parameters, self._loop.robot)
         before = {name: getattr(dynamics.parameters, name) for name in model}

@@ -56,10 +56,8 @@ class StateMerger:
     def read(self, data: bytes, now: int, timeout: float) -> Measured | None:
         """The state, if this message, which came at a time [ns], completes it; None if it does not, or has other joints
         only. A joint's values may be as old as the timeout [s]; a message without a stamp has that of its arrival.
-
-        Raises:
-            InputError: as :meth:`.StateReader.keep`, no message, or the values of a joint are too old.
-            OrderError: the message is older than an earlier one with the same joints.
+        InputError: as :meth:`.StateReader.keep`, no message, or the values of a joint are too old. OrderError: the
+        message is older than an earlier one with the same joints.
         """
         if (found := self.whole.quick(data)) is not None:
             self._whole_at = now

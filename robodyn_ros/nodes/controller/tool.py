@@ -82,10 +82,8 @@ class Frames:
             self._listener = self._tf.TransformListener(self._buffer, node, spin_thread=False)
 
     def pose(self, name: str) -> Array:
-        """Pose of a frame in the root link's, (4, 4); of the root link if the name is empty.
-
-        Raises:
-            RobodynError: there is no such frame, its transform is too old, or no valid joint state has come yet.
+        """Pose of a frame in the root link's, (4, 4); of the root link if the name is empty. RobodynError: there is no
+        such frame, its transform is too old, or no valid joint state has come yet.
         """
         if name in ("", self._robot.root):
             return np.eye(4)
@@ -117,10 +115,8 @@ class Frames:
 
 
 class StreamInput:
-    """Subscribes to the streams for the tool, has the loop follow them, and publishes their state.
-
-    Attributes:
-        state: of the latest stream, in words; "" if there was none.
+    """Subscribes to the streams for the tool, has the loop follow them, and publishes the state of the latest one:
+    ``state``, in words; "" if there was none.
     """
 
     def __init__(self, node: Node, closed: ClosedLoop, frames: Frames) -> None:

@@ -40,7 +40,6 @@ TOPICS = ("joint_commands", "commands", "mit_commands")  #: Members of the struc
 LARGEST = 1 << 16  #: Largest message that the thread takes without an allocation [bytes].
 KNOWN, UNKNOWN = 2, 1  #: Kinds of forwarded messages: one with a layout that the thread has, or that it does not have.
 
-
 FUNCTIONS = {
     "take": "rcl_take_serialized_message",
     "publish": "rcl_publish_serialized_message",
@@ -51,7 +50,6 @@ FUNCTIONS = {
 """Member of the struct ``Runner`` of ``runner.c`` → function of rcl."""
 
 CALLS = ("update", "repeat", "watch", "watch_due", "simulated_time", "mit")  #: Members for functions ``core_…``.
-
 
 PUBLISH = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 COUNT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.c_size_t))
