@@ -44,9 +44,8 @@ _known: dict[str, str] = {}  #: Key of a step that was made in this process → 
 def step_program(law: Controller, numbers: LawNumbers) -> Program:
     """The control step of a law as a program.
 
-    Its inputs are times (t, dt), q, q̇, the reference (q, q̇, q̈, effort), and the memories of step and law; its runtime
-    parameters are the settings of the step and of the law. Its results are :data:`ROWS`, :data:`FLAGS` and both
-    memories.
+    Its inputs are times (t, dt), q, q̇, the reference (q, q̇, q̈, effort), and the memories of step and law; its
+    parameters the settings of both. Its results are :data:`ROWS`, :data:`FLAGS` and both memories.
     """
     n = law.dynamics.robot.n
     kept = len(flat(numbers.memory))
@@ -72,11 +71,8 @@ def step_program(law: Controller, numbers: LawNumbers) -> Program:
 
 
 class CompiledStep:
-    """The control step of a law, compiled; an object of this class belongs to one thread.
-
-    Attributes:
-        program: the program that is compiled.
-        parameters: settings of the step, then those of the law: the runtime parameters of the compiled function.
+    """The control step of a law, compiled: its program, and ``parameters``, the settings of the step, then those of
+    the law: the runtime parameters. An object of this class belongs to one thread.
     """
 
     def __init__(self, settings: LoopSettings) -> None:

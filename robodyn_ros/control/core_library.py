@@ -1,10 +1,8 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The core in C (``core/``), compiled once for a number of joints, and its memory as arrays.
-
-``core/core.h`` declares the functions of the core, ``core/memory.h`` its memory. Both languages use the same memory:
-the C files declare the structs, and :mod:`robodyn_ros.engine.c_interface` reads them.
+"""The core in C (``core/``), compiled once for a number of joints, and its memory as arrays: the C files declare
+the structs, and :mod:`robodyn_ros.engine.c_interface` reads them.
 """
 
 from __future__ import annotations

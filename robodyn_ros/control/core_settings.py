@@ -79,12 +79,9 @@ class LawInNumbers:
 
 
 class CoreFunction:
-    """A function that the core runs on arrays: a program, or a callback where it is not compiled.
-
-    Attributes:
-        parts, arrays: the arrays, in the order of the code, and their addresses.
-        constants: numbers that depend on the parameters alone.
-        address: of the function.
+    """A function that the core runs on arrays, at an address: a program, or a callback where it is not compiled.
+    ``parts`` are the arrays, in the order of the code, ``arrays`` their addresses, ``constants`` depend on the
+    parameters alone.
     """
 
     def __init__(
@@ -112,12 +109,8 @@ class CoreFunction:
 
 
 class StepInPython:
-    """The control step of a law that cannot be traced; the core calls it.
-
-    Attributes:
-        core: the function of the core that calls the law back.
-        law_memory: empty: such a law keeps its memory itself.
-        problem: the exception of the law in the latest step; None if there was none.
+    """The control step of a law that cannot be traced; the core calls its function ``core``, which calls the law back.
+    ``law_memory`` is empty: such a law keeps its memory itself. ``problem`` is the law's exception in the latest step.
     """
 
     def __init__(self, settings: LoopSettings, ahead: Ahead) -> None:
@@ -180,12 +173,8 @@ def start_model(dynamics: Dynamics) -> None:
 
 
 class CoreSettings:
-    """The settings of the core; the struct is constant, and lives as long as this object.
-
-    Attributes:
-        record: the struct ``Settings``.
-        law_memory: the core's copy of the law's memory.
-        rows: of the latest control step (:data:`.compiled_step.ROWS`), (rows, n).
+    """The settings of the core, the struct ``record``, which lives as long as this object; with the core's copy of the
+    law's memory, and the ``rows`` of the latest control step (:data:`.compiled_step.ROWS`), (rows, n).
     """
 
     def __init__(

@@ -63,12 +63,8 @@ class TransmissionSettings(CheckedSettings):
 
 
 class Transmission:
-    """The transmissions of an arm; arrays are (n,), in the order of the arm's joints.
-
-    Attributes:
-        ratio: r.
-        offset: position of the joint at the motor's zero [rad] or [m].
-        effort: r k, the joint effort for one unit of command.
+    """The transmissions of an arm: r, the offset [rad] or [m], and the joint effort r k for one unit of command;
+    arrays (n,), in the order of the arm's joints.
     """
 
     def __init__(self, joints: Sequence[TransmissionSettings]) -> None:

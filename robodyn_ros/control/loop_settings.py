@@ -1,10 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The settings of the control loop, which may change while the arm moves.
-
-:func:`make_loop_settings` makes them from values by name. The names are those of the controller node's parameters.
-"""
+"""The settings of the control loop, by values by name, which are those of the controller node's parameters."""
 
 from __future__ import annotations
 

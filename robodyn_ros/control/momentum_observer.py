@@ -79,10 +79,7 @@ def momentum_residual(
     residual: Array, dt: Any, gained: Array, before: Array, now: Array, efforts: Array, gain: Any
 ) -> Array:
     """The residual r (n,) after a period dt [s], by the trapezoidal rule, implicit in r and so stable with every gain K
-    [1/s].
-
-    ``gained`` is the change of p, ``before`` and ``now`` the terms of ṗ besides the efforts at beginning and end, (n,)
-    each.
+    [1/s]. ``gained`` is the change of p, ``before`` and ``now`` the terms of ṗ besides the efforts at both ends, (n,).
     """
     explained = dt * (efforts + (before + now) / 2.0)
     return (residual + gain * (gained - explained)) / (1.0 + gain * np.maximum(dt, 0.0))
@@ -231,10 +228,8 @@ class MomentumObserver:
         return found, ObserverMemory(residual, momentum, drift)
 
     def _program(self) -> Program:
-        """:meth:`observe` as a program.
-
-        Its inputs are the period, q, q̇, the efforts, the bias and the memory; its parameters are the numbers and those
-        of the model. Its results are the memory and the estimates, as one array (n + 8,).
+        """:meth:`observe` as a program: from the period, q, q̇, the efforts, the bias and the memory to the memory and
+        the estimates, as one array (n + 8,); its parameters are the numbers and those of the model.
         """
         dynamics = self._dynamics
         assert isinstance(dynamics, CompiledDynamics)
@@ -259,11 +254,7 @@ class MomentumObserver:
 
 
 class ForceTorqueSensor:
-    """The compensation of one sensor.
-
-    Attributes:
-        bias: force [N] and torque [N·m] that are subtracted, in the sensor's axes, (6,).
-    """
+    """The compensation of one sensor; ``bias``, force [N] and torque [N·m] in its axes (6,), is subtracted."""
 
     def __init__(self, mass: float = 0.0, com: ArrayLike = (0.0, 0.0, 0.0)) -> None:
         """Mass of the parts on the sensor [kg], and their centre of mass in the sensor's frame, (3,) in [m]."""

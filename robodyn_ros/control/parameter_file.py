@@ -95,12 +95,9 @@ parameter replaces them."""
 
 
 class LoadedParameters(dict[str, Any]):
-    """The parameters given to a node: name → value.
+    """The parameters given to a node: name → value; ``places``: name → file and line, for values from a file.
 
     With ``|`` and ``|=`` a second mapping overrides the first, as for any dict; the places follow the values.
-
-    Attributes:
-        places: name → file and line, for the values that come from a file.
     """
 
     def __init__(self, values: Mapping[str, Any] | None = None, places: Mapping[str, Place] | None = None) -> None:

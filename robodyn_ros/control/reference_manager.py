@@ -73,10 +73,8 @@ class ReferenceManager(RunningCore):
         self._ask("START", t=t, numbers=(q,))
 
     def hold(self, t: float) -> None:
-        """Stop from a time [s] on with the deceleration of the settings (at once if there is none), and hold.
-
-        This acknowledges a latched fault, which then ends as soon as its cause does. NotReadyError: no state has come
-        yet.
+        """Stop from a time [s] on with the deceleration of the settings (at once if there is none), and hold. This
+        acknowledges a latched fault, which then ends as soon as its cause does. NotReadyError: no state has come yet.
         """
         self._ask("HOLD_STILL", "hold", t=t)
 
@@ -112,9 +110,8 @@ class ReferenceManager(RunningCore):
     def prepare(
         self, trajectory: Trajectory, t_start: float | None = None, joints: Sequence[str] | None = None
     ) -> PreparedTrajectory:
-        """Do the slow work of :meth:`follow` for a long trajectory, if need be in a thread; the loop does not change.
-
-        Arguments and errors are those of :meth:`follow`.
+        """Do the slow work of :meth:`follow`, with its arguments and errors, for a long trajectory, if need be in a
+        thread; the loop does not change.
         """
         columns = goals.joint_columns(self.robot, joints)
         if trajectory.n != len(columns):

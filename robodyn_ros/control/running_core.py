@@ -128,8 +128,8 @@ class RunningCore(Uncopied):
 
     def apply(self, settings: LoopSettings, learnt: dict[str, Any] | None = None) -> None:
         """Use other settings from the next update on; the change of the efforts is blended in. The law continues from
-        ``learnt``, a result of :meth:`Controller.memory`, or else from its present memory. Exception: whatever the
-        control law raises when it is tried out; nothing is changed then.
+        ``learnt``, a result of :meth:`Controller.memory`, or else from its present memory. Whatever the law raises when
+        it is tried out changes nothing.
         """
         before = self.settings
         self.try_out(settings)  # which also copies the law's memory from the core to the law

@@ -47,9 +47,8 @@ LEAD = 0.2  #: How far a trajectory runs ahead of a joint whose effort is satura
 
 
 class Command(NamedTuple):
-    """The command for a state, or for a missing state; arrays (n,) in the order of ``robot.joints``.
-
-    They are read from the numbers of the period on access: a view of a row takes as long as a fifth of the period in C.
+    """The command for a state, or for a missing state; arrays (n,) in the order of ``robot.joints``, read from the
+    numbers of the period on access: a view of a row takes as long as a fifth of the period in C.
     """
 
     numbers: Array  # q, q̇, the reference (4), and the rows of :data:`.compiled_step.ROWS`, (18, n)

@@ -139,8 +139,7 @@ def export_package(
     Args:
         dynamics: the model.
         given: name → value of the parameters that differ from the defaults.
-        law: name of the control law.
-        package: name of the package.
+        law, package: names of the control law and of the package.
         urdf: the arm's description, for the launch file and the test with mock hardware.
         maintainer: of the package (default: the user).
 

@@ -197,12 +197,8 @@ class FaultReactions(Mapping[str, FaultReaction]):
     """Kind of fault → the reaction to it, in the order of the table."""
 
     def __init__(self, **given: Any) -> None:
-        """
-        Args:
-            given: kind → its reaction, or its arguments: reaction, and max_duration [s]; the defaults unless given.
-
-        Raises:
-            ConfigurationError: there is no such kind, or a value is none that its reaction can have.
+        """By kind → its reaction, or its arguments: reaction, and max_duration [s]; the defaults unless given.
+        ConfigurationError: there is no such kind, or a value is none that its reaction can have.
         """
         for kind in given.keys() - FAULTS.keys():
             raise ConfigurationError(f"faults.{kind}: must be {one_of(kind, KINDS)}")

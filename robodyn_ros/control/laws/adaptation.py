@@ -56,12 +56,8 @@ class AdaptiveSettings(CheckedSettings):
 
 
 class Adaptation:
-    """Adaptation of an arm with B bodies and n joints.
-
-    Attributes:
-        bodies: indices of the bodies that are learnt.
-        friction: True if friction is learnt.
-        greatest: of viscous and Coulomb friction, (2, n).
+    """Adaptation of an arm with B bodies and n joints: of the ``bodies`` with these indices, and of friction, if it is
+    learnt, up to ``greatest``, viscous and Coulomb, (2, n).
     """
 
     def __init__(self, dynamics: CompiledDynamics, settings: AdaptiveSettings, decay: Array) -> None:

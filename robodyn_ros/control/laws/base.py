@@ -159,11 +159,9 @@ class Controller(Summarised, ABC):
         return "gains", f"lower {self.quickness}"
 
     def look_ahead(self, expected: Callable[[float], Reference], effort_limit: Array) -> None:
-        """Receive the future reference, before each ``advance``; for laws that plan.
-
-        Args:
-            expected: time from now [s] → the reference then, if no other is given until then.
-            effort_limit: greatest effort that is sent, (n,) in [N·m] or [N]; inf where there is no limit.
+        """Receive the future reference, before each ``advance``; for laws that plan. ``expected``: time from now [s] →
+        the reference then, if no other is given until then; the greatest effort that is sent (n,) [N·m] or [N], inf for
+        none.
         """
 
     def advance(self, dt: float, q: Array, qd: Array, reference: Reference, asked: Array, sent: Array) -> None:

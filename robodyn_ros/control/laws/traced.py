@@ -111,11 +111,8 @@ def _control_sources() -> bytes:
 
 
 class CompiledLaw:
-    """A traced law by itself, with its present settings and memory: compiled if there is a compiler, else run on
-    CasADi's virtual machine. The conformance kit compares it with the law itself.
-
-    Attributes:
-        memory: present memory of the law: name → array or number.
+    """A traced law by itself, with its present settings and ``memory``, name → array or number: compiled if there is
+    a compiler, else run on CasADi's virtual machine. The conformance kit compares it with the law itself.
     """
 
     INPUTS = ("q", "qd", *(f"reference_{name}" for name in Reference._fields), "integral", "asked", "sent")
@@ -185,11 +182,8 @@ def _program(law: Controller, numbers: LawNumbers, n: int) -> Program:
 
 
 class TracedLaw:
-    """A law whose numbers are symbols, for one trace.
-
-    Attributes:
-        settings: symbols of its settings, in the order of :func:`law_numbers`.
-        memory: its memory now, likewise: symbols first, and expressions after :meth:`learn`.
+    """A law whose numbers are symbols, for one trace: its ``settings``, in the order of :func:`law_numbers`, and its
+    ``memory``, likewise: symbols first, and expressions after :meth:`learn`.
     """
 
     def __init__(self, law: Controller) -> None:

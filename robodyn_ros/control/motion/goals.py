@@ -118,11 +118,8 @@ def joint_columns(robot: Robot, joints: Sequence[str] | None) -> list[int]:
 
 
 class PreparedTrajectory:
-    """A trajectory that can be followed at once, because all slow checks have been done.
-
-    Attributes:
-        columns: index among the arm's joints of each joint of the trajectory.
-        start: when its time is 0 [s]; now if None.
+    """A trajectory that can be followed at once, because all slow checks have been done: for joints with the index
+    ``columns`` among the arm's, from ``start`` [s] on; now if None.
     """
 
     def __init__(
@@ -313,8 +310,7 @@ def goal_tolerances(
     Args:
         defaults: tolerances that the goal does not give.
         joints: names of the arm's joints.
-        path: joint, and the tolerances of its position and velocity on the path [rad] or [m], and per [s].
-        goal: likewise, at the end.
+        path, goal: joint, and the tolerances of its position and velocity [rad] or [m], and per [s].
         time: for reaching the goal [s].
 
     Raises:

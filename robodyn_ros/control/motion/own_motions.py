@@ -124,18 +124,9 @@ class PayloadSettings(CheckedSettings):
 def payload_motion(
     dynamics: Dynamics, held: Array, effort: Array, limits: Limits, settings: PayloadSettings
 ) -> Trajectory:
-    """A motion for the estimation of the payload.
-
-    Args:
-        dynamics: the arm's model.
-        held: position at which the arm is held, (n,) in [rad] or [m].
-        effort: that holds it there, (n,) in [N·m] or [N]. Its difference from the model is assumed to be needed during
-            the motion too.
-        limits: of the arm.
-        settings: of the motion.
-
-    Raises:
-        NotReadyError: there is not enough room or effort for it; the message names the joint.
+    """A motion for the estimation of the payload, from the position ``held`` (n,) [rad] or [m], within limits.
+    ``effort`` holds the arm there, (n,) [N·m] or [N]: its difference from the model is assumed to be needed during the
+    motion too. NotReadyError: there is not enough room or effort for it; the message names the joint.
     """
     robot = dynamics.robot
     most = settings.distances(robot)

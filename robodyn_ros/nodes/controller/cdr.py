@@ -50,10 +50,8 @@ class Measured(NamedTuple):
 
 
 class StateReader:
-    """Reads serialized sensor_msgs/JointState.
-
-    rclpy deserializes the first message, and its layout is kept. Of a later message with the same layout only the
-    numbers are read (:meth:`quick`); any other one is deserialized again (:meth:`keep`).
+    """Reads serialized sensor_msgs/JointState: of a message with the layout of the one before only the numbers
+    (:meth:`quick`); rclpy deserializes any other one (:meth:`keep`).
     """
 
     def __init__(self, joints: Sequence[str]) -> None:

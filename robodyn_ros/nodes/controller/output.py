@@ -30,9 +30,8 @@ SOLE = "~/commands", "~/joint_commands", "~/mit_commands", "~/reference"  #: Top
 class Output:
     """The publishers of the controller. They publish only while the node is active.
 
-    Attributes:
-        order: for each joint of ``~/commands``, its index in the arm's order, (n,).
-        commands: ``~/joint_commands``, ``~/commands`` and ``~/mit_commands``, on which the loop's runner publishes.
+    ``order`` is, for each joint of ``~/commands``, its index in the arm's order, (n,); ``commands`` are
+    ``~/joint_commands``, ``~/commands`` and ``~/mit_commands``, on which the loop's runner publishes.
     """
 
     def __init__(self, node: LifecycleNode, faults: Faults, arm: tuple[str, ...], joints: tuple[str, ...]) -> None:

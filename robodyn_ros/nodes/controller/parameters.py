@@ -3,10 +3,10 @@
 
 """The controller's parameters, the model that is made from them, and their changes while the arm moves.
 
-The parameters of the node are declared when it starts, those of the joints when it is configured and the joints are
-known. All that do not select the arm may change while it moves: between two commands, as a whole or not at all, and the
-change of the efforts is blended in. Another control law or dynamics plugin, which may take seconds to make, is made
-beside the loop, after a dry run in a process of its own, and swapped in when it is ready.
+The parameters of the node are declared when it starts, those of the joints when it is configured. All that do not
+select the arm may change while it moves: between two commands, as a whole or not at all, and the change of the efforts
+is blended in. Another control law or dynamics plugin is made beside the loop, after a dry run in a process of its own,
+and swapped in when it is ready.
 """
 
 from __future__ import annotations

@@ -175,9 +175,8 @@ def to_parameters(found: PayloadEstimate) -> list[Parameter]:
 
 
 def to_text(found: PayloadEstimate, adopted: bool) -> str:
-    """An estimate as JSON: link, mass [kg], centre of mass in the link's frame [m], and their standard errors.
-
-    ``null`` stands for an axis along which the centre of mass is not identifiable from the motion.
+    """An estimate as JSON: link, mass [kg], centre of mass in the link's frame [m], and their standard errors; ``null``
+    for an axis along which the centre of mass is not identifiable from the motion.
     """
 
     def shown(values: ArrayLike) -> list[float | None]:

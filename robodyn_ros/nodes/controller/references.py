@@ -40,11 +40,8 @@ GOAL_POINTS = 2000  #: The same of a goal, of which rclpy makes Python objects: 
 
 
 class ReferenceInput:
-    """Subscribes to references, and passes them to the loop.
-
-    Attributes:
-        locked: names of the locked joints, which messages may name.
-        latest: when the latest reference was accepted, by the steady clock [s]; None before the first.
+    """Subscribes to references, and passes them to the loop; ``locked`` joints may be named by messages, and ``latest``
+    is when the latest reference was accepted, by the steady clock [s]; None before the first.
     """
 
     def __init__(

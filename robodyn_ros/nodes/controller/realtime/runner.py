@@ -72,11 +72,8 @@ class Motors(NamedTuple):
 
 
 class LoopRunner:
-    """Runs the loop for joint states, from its start to its end.
-
-    Attributes:
-        scheduling: scheduling policy and priority of its thread, as text.
-        open: True while its thread runs.
+    """Runs the loop for joint states, from its start to its end; ``open`` while its thread runs, with the policy and
+    priority in ``scheduling``, as text.
     """
 
     def __init__(self, node: LifecycleNode, core: Core, motors: Motors, watch_period: float) -> None:
