@@ -31,6 +31,7 @@ from robodyn_ros.nodes.common.messages import seconds
 from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.threads import BackgroundTask
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
+from robodyn_ros.plugins import raised
 from robodyn_ros.robot import Array, tip
 from robodyn_ros.settings import TOOL
 
@@ -121,8 +122,7 @@ class PayloadEstimation:
             try:
                 self._respond(True, self._publish(self._task.result()))
             except Exception as problem:  # of the calculation: the arm is held, and the client gets the problem
-                kind = "" if isinstance(problem, RobodynError) else f"{type(problem).__name__}: "
-                self._respond(False, f"{kind}{problem}")
+                self._respond(False, str(problem) if isinstance(problem, RobodynError) else raised(problem))
 
     def _stop_keeping(self) -> None:
         if self._goal is not None:

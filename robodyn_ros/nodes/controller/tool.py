@@ -49,6 +49,7 @@ from robodyn_ros.nodes.common.messages import decode, seconds, seconds_now, to_m
 from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.threads import BackgroundTask
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
+from robodyn_ros.plugins import raised
 from robodyn_ros.robot.pose import Array
 
 STREAMS: dict[ToolTarget, type[Any]] = {"pose": PoseStamped, "twist": TwistStamped, "wrench": WrenchStamped}
@@ -265,7 +266,7 @@ class TargetInput:
             elif newest is None:
                 self._plan(planned.message, 2.0 * planned.lead)
         except Exception as problem:  # also an unforeseen error in the thread: the loop continues
-            self._refuse(problem if isinstance(problem, RobodynError) else f"{type(problem).__name__}: {problem}")
+            self._refuse(problem if isinstance(problem, RobodynError) else raised(problem))
         if newest is not None:
             self._plan(newest)
 

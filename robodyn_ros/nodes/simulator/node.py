@@ -18,7 +18,7 @@ Time is simulated: stamps and ``/clock`` start at 0, also after ``~/reset``. A s
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from time import monotonic
 
 import numpy as np
@@ -34,11 +34,11 @@ from robodyn_ros.nodes.common.client_library import LATCHED
 from robodyn_ros.nodes.common.diagnostics import Diagnostics, DiagnosticsSettings, ExceptionGuard, Report
 from robodyn_ros.nodes.common.executor import Exit
 from robodyn_ros.nodes.common.messages import serve
-from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, mention_unknown
+from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, declare_spec, mention_unknown
 from robodyn_ros.nodes.simulator.pace import Lockstep, RealTime
 from robodyn_ros.nodes.simulator.topics import CommandInput, HeldJoints, SimulatorOutput, WrenchInput
 from robodyn_ros.robot import LockedJoints, Robot, tip
-from robodyn_ros.settings import CheckedSettings, setting, switch
+from robodyn_ros.settings import CheckedSettings, parameter_specs, setting, switch
 from robodyn_ros.simulation.hardware import arm_groups, initial_positions, joint_groups, make_hardware
 from robodyn_ros.simulation.plant.mismatch import Mismatch
 
@@ -259,9 +259,7 @@ def declare_node_parameters(node: Node) -> None:
     for group in arm_groups():
         declare_settings(node, group.defaults, group.prefix, read_only=True)
     # Of the arm's mismatch, only the payload may change while it moves: it is declared anew.
-    payload = next(item for item in fields(Mismatch) if item.name == PAYLOAD.removeprefix("mismatch."))
-    text = f"{payload.metadata['description']} [kg]"
-    declare(node, PAYLOAD, payload.default, text, bounds=payload.metadata["range"])
+    declare_spec(node, next(spec for spec in parameter_specs(Mismatch, "mismatch.") if spec.name == PAYLOAD))
     declare_settings(node, SimulatorSettings, read_only=True)
     declare_settings(node, PaceSettings)
     declare_settings(node, DiagnosticsSettings, read_only=True)

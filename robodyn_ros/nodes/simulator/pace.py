@@ -89,7 +89,27 @@ class Pacer:
         return True
 
 
-class RealTime:
+class Pace:
+    """Beats that a timer of the node makes while time runs."""
+
+    def __init__(self, node: Node, beat: float, make_beat: Callable[[], None]) -> None:
+        """By the simulated time of a beat [s], and the function that advances the simulation by one."""
+        self._node, self._beat, self._make_beat = node, beat, make_beat
+        self._running = False
+        self._timer: Any = None
+
+    def stop(self) -> None:
+        """Pause time; answers are still accepted in lockstep."""
+        self._running = False
+
+    def _set_timer(self, period: float | None, call: Callable[[], None]) -> None:
+        """Replace the timer by one with a period [s], or by none."""
+        if self._timer is not None:
+            self._node.destroy_timer(self._timer)
+        self._timer = None if period is None else steady_timer(self._node, max(period, WAKE_PERIOD), call)
+
+
+class RealTime(Pace):
     """Makes each beat of the simulation when it is due by real time.
 
     Attributes:
@@ -106,13 +126,9 @@ class RealTime:
             factor: simulated time per real time; 0 for 1.
             make_beat: advances the simulation by a beat.
         """
-        self._node = node
-        self._beat = beat
-        self._make_beat = make_beat
-        self._running = False
+        super().__init__(node, beat, make_beat)
         self._pacer = Pacer(beat, PATIENCE)
         self._last = monotonic()
-        self._timer: Any = None
         self.set_factor(factor)
 
     @property
@@ -122,20 +138,13 @@ class RealTime:
 
     def set_factor(self, factor: float) -> None:
         """Change the ratio of simulated to real time; 0 for 1."""
-        if self._timer is not None:
-            self._node.destroy_timer(self._timer)
         self._pacer.set_period(self._beat / (factor or 1.0))
-        wake = max(self._pacer.period, WAKE_PERIOD)
-        self._timer = steady_timer(self._node, wake, self._tick)
+        self._set_timer(self._pacer.period, self._tick)
 
     def start(self) -> None:
         """Start time from here on."""
         self._pacer.restart()
         self._running = True
-
-    def stop(self) -> None:
-        """Pause time."""
-        self._running = False
 
     def restart(self) -> None:
         """Count beats from here on."""
@@ -157,7 +166,7 @@ class RealTime:
             self._node.faults.count("cannot keep up", f"{self.lost:.3g} s lost against real time so far")
 
 
-class Lockstep:
+class Lockstep(Pace):
     """Makes a beat when the controller has answered the state before.
 
     An answer is a message on ``joint_commands`` with the stamp of the state, as
@@ -187,17 +196,14 @@ class Lockstep:
             make_beat: advances the simulation by a beat, and calls :meth:`expect` for the state that it publishes.
             repeat: publishes the latest state again.
         """
-        self._node, self._beat = node, beat
-        self._make_beat = make_beat
+        super().__init__(node, beat, make_beat)
         self._repeat = repeat
-        self._running = False
         self._reported = False
         self._other = ""
         self._awaited: int | None = None
         self._since = monotonic()
         steady_timer(node, REPEAT_PERIOD, self._check)
         self._pacer: Pacer | None = None
-        self._timer: Any = None
         self.set_factor(factor)
 
     @property
@@ -207,12 +213,8 @@ class Lockstep:
 
     def set_factor(self, factor: float) -> None:
         """Change the greatest ratio of simulated to real time; 0 for no limit."""
-        if self._timer is not None:
-            self._node.destroy_timer(self._timer)
-        self._pacer = self._timer = None
-        if factor:
-            self._pacer = Pacer(self._beat / factor, PATIENCE)
-            self._timer = steady_timer(self._node, max(self._pacer.period, WAKE_PERIOD), self._proceed)
+        self._pacer = Pacer(self._beat / factor, PATIENCE) if factor else None
+        self._set_timer(self._pacer.period if self._pacer else None, self._proceed)
         self._proceed()
 
     def start(self) -> None:
@@ -221,10 +223,6 @@ class Lockstep:
         if self._pacer is not None:
             self._pacer.restart()  # a pause is not made up for
         self._proceed()
-
-    def stop(self) -> None:
-        """Pause time; answers are still accepted."""
-        self._running = False
 
     def restart(self) -> None:
         """Wait for no answer; the states before no longer count."""
