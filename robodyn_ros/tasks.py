@@ -36,8 +36,7 @@ from robodyn_ros.document.text import digits
 from robodyn_ros.dynamics.parameters import Payload
 from robodyn_ros.errors import InputError, LoadWarning, check_type, is_it
 from robodyn_ros.plugins import create
-from robodyn_ros.robot import Robot, as_robot
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, Robot, as_robot
 from robodyn_ros.simulation.comparison import LAWS, LawComparison
 from robodyn_ros.simulation.comparison import compare as compare_laws
 from robodyn_ros.simulation.hardware import Hardware, default_values, make_hardware

@@ -23,9 +23,8 @@ from robodyn_ros.control.motion.point_to_point import durations, rest_to_rest
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.control.parameter_file import position_given, take_joints
 from robodyn_ros.errors import InputError, LimitError, is_it
-from robodyn_ros.robot import DescriptionSettings, Joint, Robot
+from robodyn_ros.robot import Array, DescriptionSettings, Joint, Robot
 from robodyn_ros.robot.description import UrdfDocument, read_document
-from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.reduction import chosen_joints, joints_between
 from robodyn_ros.robot.urdf import ACCEPTED, build
 from robodyn_ros.robot.xacro import with_arguments

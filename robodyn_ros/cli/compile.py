@@ -49,8 +49,7 @@ from robodyn_ros.kinematics.inverse import InverseKinematics
 from robodyn_ros.planning.ddp.ilqr import DDP, ILQRSettings
 from robodyn_ros.planning.mpc import Deviation
 from robodyn_ros.plugins import available, create
-from robodyn_ros.robot import Robot
-from robodyn_ros.robot.robot import tip
+from robodyn_ros.robot import Robot, tip
 from robodyn_ros.settings import split_names
 from robodyn_ros.simulation import Plant
 from robodyn_ros.simulation.devices import hardware_library

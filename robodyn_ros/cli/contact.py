@@ -36,8 +36,7 @@ from robodyn_ros.control.momentum_observer import MomentumObserver
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.recording import Recording, read_recording
-from robodyn_ros.robot import Robot
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, Robot
 from robodyn_ros.settings import TOOL
 
 

@@ -52,8 +52,7 @@ from robodyn_ros.identification.recording import RecordingSource, read_recording
 from robodyn_ros.identification.recording.recording import TIMES, RecordedTrack
 from robodyn_ros.identification.samples import RecordedSamples
 from robodyn_ros.identification.settings import SignalSettings
-from robodyn_ros.robot import Joint, Robot
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, Joint, Robot
 
 STILL = 0.01
 """Fraction of its range of motion within which a joint counts as at rest [-]."""

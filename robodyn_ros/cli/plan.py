@@ -47,9 +47,7 @@ from robodyn_ros.planning.cost import SMOOTH, read_cost
 from robodyn_ros.planning.obstacles import Sphere, read_obstacles
 from robodyn_ros.planning.plan import METHODS, Plan, plot_plan
 from robodyn_ros.planning.problem import Goal, JointGoal, MotionLimits, Problem, ToolGoal
-from robodyn_ros.robot import Pose, Robot
-from robodyn_ros.robot.pose import Array
-from robodyn_ros.robot.robot import tip
+from robodyn_ros.robot import Array, Pose, Robot, tip
 from robodyn_ros.view.browser import PORT, Browser, check_free
 
 FRAME_RATE = 25.0

@@ -39,10 +39,7 @@ from robodyn_ros.dynamics.holding import holding_map
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.workspace import Cells, cells, sample
-from robodyn_ros.robot import Robot
-from robodyn_ros.robot.configuration import random_positions
-from robodyn_ros.robot.pose import Array
-from robodyn_ros.robot.robot import tip
+from robodyn_ros.robot import Array, Robot, random_positions, tip
 from robodyn_ros.view.workspace_map import AXES, draw_map, draw_views, write_ply
 
 OF = ("manipulability", "payload")

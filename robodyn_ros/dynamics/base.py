@@ -22,8 +22,7 @@ from robodyn_ros.document.html import Summarised
 from robodyn_ros.dynamics.parameters import Parameters, standard_parameters
 from robodyn_ros.errors import ModelError
 from robodyn_ros.plugins import require
-from robodyn_ros.robot import Robot, as_robot
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, Robot, as_robot
 from robodyn_ros.robot.tree import check_moves_inertia
 
 

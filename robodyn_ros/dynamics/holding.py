@@ -21,8 +21,7 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.forward import ORIGIN, Kinematics
 from robodyn_ros.kinematics.workspace import Cells, cells
-from robodyn_ros.robot.configuration import random_positions
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, random_positions
 
 
 class HoldingMap(NamedTuple):

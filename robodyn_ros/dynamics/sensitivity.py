@@ -27,8 +27,7 @@ from robodyn_ros.engine import Program, digest
 from robodyn_ros.engine.casadi import ca
 from robodyn_ros.kinematics.forward import geometric_jacobian, placed
 from robodyn_ros.kinematics.se3 import from_pose
-from robodyn_ros.robot import Link, Robot
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, Link, Robot
 
 LEVER = 0.1
 """Distance from the origin of the tool at which a payload or a force may be [m]."""

@@ -38,9 +38,7 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.engine.tracing import TINY, solve_positive, symmetric
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics
-from robodyn_ros.robot.configuration import random_positions
-from robodyn_ros.robot.pose import Array
-from robodyn_ros.robot.robot import tip
+from robodyn_ros.robot import Array, random_positions, tip
 
 DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
 """Names of the directions of a task, along and about the root link's axes."""

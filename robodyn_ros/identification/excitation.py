@@ -33,9 +33,7 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.identification.estimation.base_parameters import BaseParameters, base_parameters
 from robodyn_ros.identification.excitation_criteria import DOptimality, ExcitationLimits, MotionArrays
 from robodyn_ros.identification.settings import ExcitationSettings, IdentificationSettings, Workspace
-from robodyn_ros.robot import Robot
-from robodyn_ros.robot.configuration import ConfigurationSpace
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, ConfigurationSpace, Robot
 
 SAMPLES = 16
 """Points per period of the fastest harmonic at which the search evaluates the motion."""

@@ -40,8 +40,7 @@ from robodyn_ros.identification.prepared_recording import PreparedRecording, cut
 from robodyn_ros.identification.recording.recording import Recording, unreadable
 from robodyn_ros.identification.samples import BLOCK, RecordedSamples, SegmentSamples, long_run_ratio
 from robodyn_ros.identification.settings import IdentificationSettings, SignalSettings
-from robodyn_ros.robot import Robot
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, Robot
 
 GREATEST_DELAY = 0.5
 """Greatest delay that is accepted [s]."""

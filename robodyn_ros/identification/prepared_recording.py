@@ -21,8 +21,7 @@ from robodyn_ros.identification.recording.recording import RecordedTrack, Record
 from robodyn_ros.identification.samples import SegmentSamples
 from robodyn_ros.identification.segments import SETTLING, STEPS, MeanPeriod, Segment, find_segments
 from robodyn_ros.identification.settings import SignalSettings
-from robodyn_ros.robot import Robot
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, Robot
 
 ABOVE_NOISE = 10.0
 """Ratio of the motion's power to the noise's at the cutoff frequency. It is the same for position, velocity and

@@ -12,8 +12,7 @@ import numpy as np
 
 from robodyn_ros.checks import as_real
 from robodyn_ros.errors import ConfigurationError, InputError
-from robodyn_ros.robot import Robot
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, Robot
 from robodyn_ros.settings import CheckedSettings, choice, setting, switch, whole
 
 

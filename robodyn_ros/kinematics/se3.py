@@ -18,8 +18,7 @@ from numpy.typing import ArrayLike
 from robodyn_ros.checks import as_real
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import so3
-from robodyn_ros.robot import Pose
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, Pose
 
 ROUNDING = 1e-6
 """Tolerance of the orthonormal rows of a rotation."""

@@ -23,8 +23,7 @@ from robodyn_ros.checks import finite_array
 from robodyn_ros.kinematics import so3
 from robodyn_ros.kinematics.screws import plane_normal
 from robodyn_ros.kinematics.tree import build_tree
-from robodyn_ros.robot import Pose, Robot
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, Pose, Robot
 
 WIDTH, HEIGHT, MARGIN = 520.0, 400.0, 56.0
 """Greatest size of the drawing, and its margin around the arm for symbols and arrows [px]."""

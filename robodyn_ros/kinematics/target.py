@@ -24,9 +24,7 @@ from robodyn_ros.kinematics.inverse.planar import Branches, PlanarInverse
 from robodyn_ros.kinematics.inverse.solver import InverseKinematics, InverseSettings
 from robodyn_ros.kinematics.inverse.task import Task
 from robodyn_ros.kinematics.screws import Screws, plane_normal, screws
-from robodyn_ros.robot import Pose
-from robodyn_ros.robot.configuration import ConfigurationSpace
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, ConfigurationSpace, Pose
 
 SLACK = 0.02, 0.05
 """Default slack: over the mean length of the arm's segments, and in [rad]."""

@@ -29,8 +29,7 @@ from robodyn_ros.kinematics import se3
 from robodyn_ros.kinematics.forward import Kinematics
 from robodyn_ros.kinematics.inverse.solver import InverseKinematics
 from robodyn_ros.kinematics.inverse.task import Task
-from robodyn_ros.robot.configuration import random_positions
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, random_positions
 
 
 class WorkspaceSamples(NamedTuple):

@@ -30,8 +30,7 @@ from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.segments import lowpass
-from robodyn_ros.robot.configuration import ConfigurationSpace
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, ConfigurationSpace
 from robodyn_ros.settings import CheckedSettings, setting
 
 SHORTEST = 30

@@ -12,8 +12,7 @@ import numpy as np
 
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.so3 import quaternion
-from robodyn_ros.robot import Robot
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, Robot
 from robodyn_ros.view.marks import Arrow, Ball, Color, Line, Mark, Meshes, Shape, moving_shapes, read_shapes
 
 if TYPE_CHECKING:

@@ -26,10 +26,7 @@ import numpy as np
 
 from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY
 from robodyn_ros.kinematics import Kinematics
-from robodyn_ros.robot import Robot
-from robodyn_ros.robot.configuration import random_positions
-from robodyn_ros.robot.pose import Array
-from robodyn_ros.robot.robot import Body
+from robodyn_ros.robot import Array, Body, Robot, random_positions
 from robodyn_ros.robot.robot import tip as last_link
 from robodyn_ros.view.marks import Arrow, Ball, Color, Line, Mark
 

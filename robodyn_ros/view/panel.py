@@ -15,10 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robodyn_ros.robot import Robot
+from robodyn_ros.robot import Array, Joint, Robot
 from robodyn_ros.robot.configuration import position_ranges
-from robodyn_ros.robot.pose import Array
-from robodyn_ros.robot.robot import Joint
 from robodyn_ros.view.overlay import LAYERS
 
 if TYPE_CHECKING:

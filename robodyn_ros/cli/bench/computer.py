@@ -36,8 +36,7 @@ from robodyn_ros.control.laws.base import AccelerationGains
 from robodyn_ros.control.laws.gains import JointGains
 from robodyn_ros.die_with_parent import dying_with_parent
 from robodyn_ros.errors import NotReadyError
-from robodyn_ros.robot import Robot
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, Robot
 
 RATES = (100.0, 125.0, 250.0, 500.0, 1000.0)
 """Rates of the states of usual arms [Hz]."""

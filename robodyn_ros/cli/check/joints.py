@@ -18,9 +18,7 @@ from robodyn_ros.control.limits import check_position_limits
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.errors import InputError
-from robodyn_ros.robot import Joint, Robot
-from robodyn_ros.robot.configuration import random_positions
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, Joint, Robot, random_positions
 from robodyn_ros.robot.robot import Finding
 from robodyn_ros.robot.urdf import NOT_KNOWN, TYPES
 from robodyn_ros.simulation.plant.joint_effects import decay_rates

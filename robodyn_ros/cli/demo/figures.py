@@ -25,8 +25,7 @@ from robodyn_ros.control.motion.trajectory import RunRecord, Trajectory
 from robodyn_ros.document import plotting
 from robodyn_ros.document.text import digits, quantity
 from robodyn_ros.errors import InputError
-from robodyn_ros.robot import Joint, Robot
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, Joint, Robot
 
 BASELINE = "pd"
 """Law that the others are compared with."""

@@ -36,8 +36,7 @@ from robodyn_ros.dynamics.symbolic.writer import AXES, joints
 from robodyn_ros.files import read_yaml
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.tree import Tree, TreeNode, build_tree
-from robodyn_ros.robot import Pose
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, Pose
 
 PRINCIPLES = Path(__file__).with_name("principles.yaml")
 """The steps as they are for any arm."""

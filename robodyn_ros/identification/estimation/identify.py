@@ -49,9 +49,8 @@ from robodyn_ros.identification.estimation.regression_model import (
 from robodyn_ros.identification.estimation.result import Identification, Parameter, Prediction
 from robodyn_ros.identification.samples import Samples
 from robodyn_ros.identification.settings import IdentificationSettings
-from robodyn_ros.robot import Body, Inertial, Robot, reload_robot
+from robodyn_ros.robot import Array, Body, Inertial, Robot, reload_robot
 from robodyn_ros.robot.description import UrdfEditor
-from robodyn_ros.robot.pose import Array
 
 LISTED = 4
 """Greatest number of partners that are listed; a wrist's inertia is combined with dozens of others."""

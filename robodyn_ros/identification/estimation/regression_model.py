@@ -29,8 +29,7 @@ from robodyn_ros.identification.estimation.physical import fit_physical
 from robodyn_ros.identification.estimation.regression import Estimate, Regression, estimate
 from robodyn_ros.identification.samples import Samples
 from robodyn_ros.identification.settings import IdentificationSettings
-from robodyn_ros.robot import Robot
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, Robot
 
 FLOOR = 1e-4
 """Least eigenvalue of a nominal pseudo-inertia (``made_possible``): a body without extent gets a hundredth of the arm's

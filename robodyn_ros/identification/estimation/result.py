@@ -17,8 +17,7 @@ from robodyn_ros.checks import check_choice
 from robodyn_ros.document.plotting import COLOURS, INK, POINTS, add_legend, new_figure
 from robodyn_ros.identification.estimation.base_parameters import BaseParameters
 from robodyn_ros.identification.samples import Samples
-from robodyn_ros.robot import Robot
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, Robot
 
 
 @dataclass(frozen=True, eq=False)

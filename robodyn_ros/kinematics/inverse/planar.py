@@ -34,9 +34,8 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import so3
 from robodyn_ros.kinematics.screws import PLANAR_TOLERANCE, screws
 from robodyn_ros.kinematics.se3 import as_pose
-from robodyn_ros.robot import Pose, Robot
+from robodyn_ros.robot import Array, Pose, Robot
 from robodyn_ros.robot.configuration import TURN, ConfigurationSpace
-from robodyn_ros.robot.pose import Array
 
 
 @dataclass(frozen=True, eq=False)

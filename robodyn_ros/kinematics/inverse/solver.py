@@ -44,9 +44,8 @@ from robodyn_ros.kinematics.forward import Kinematics, geometric_jacobian, place
 from robodyn_ros.kinematics.inverse.task import NullSpaceObjective, Task, centred
 from robodyn_ros.kinematics.se3 import as_pose, from_pose
 from robodyn_ros.kinematics.tree import Tree, geometry
-from robodyn_ros.robot import Link, Pose
+from robodyn_ros.robot import Array, Link, Pose
 from robodyn_ros.robot.configuration import ConfigurationSpace, position_ranges, random_positions
-from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import CheckedSettings, choice, setting, whole
 
 LIMITS, CHOSEN = ("clamp", "avoid", "ignore"), ("first", "nearest")

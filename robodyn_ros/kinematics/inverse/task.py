@@ -19,8 +19,7 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import as_real, finite_states
 from robodyn_ros.errors import InputError
-from robodyn_ros.robot import Robot
-from robodyn_ros.robot.configuration import ConfigurationSpace
+from robodyn_ros.robot import ConfigurationSpace, Robot
 from robodyn_ros.robot.pose import Array, read_only
 
 
