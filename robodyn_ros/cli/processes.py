@@ -18,7 +18,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from argparse import Namespace, _ActionsContainer
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,6 +32,7 @@ from robodyn_ros.cli.verb import GivenParameters, add_option, only_with
 from robodyn_ros.control.parameter_file import LoadedParameters, parameters_text, read_parameters
 from robodyn_ros.die_with_parent import dying_with_parent
 from robodyn_ros.errors import ConfigurationError, NotReadyError, RobodynError
+from robodyn_ros.interrupts import signals_deferred
 
 DOMAINS = range(1, 101)
 """Domains whose ports (7400 + 250 domain, and a few more) stay below the ephemeral ports of Linux (from 32768)."""
@@ -175,31 +175,6 @@ def messages_of(process: subprocess.Popen[str]) -> Iterator[dict[str, Any] | Non
         if not line:
             return
         yield json.loads(line)
-
-
-@contextmanager
-def signals_deferred() -> Iterator[list[int]]:
-    """Have SIGINT, SIGTERM and SIGHUP take effect at the end of the block; yields those that have come.
-
-    What such a signal interrupts, such as the start of a process, is then either done and known, or not begun. Python
-    loses an exception that a handler raises as C calls a function: the function then looks at what has come.
-    """
-    came: list[int] = []
-    if threading.current_thread() is not threading.main_thread():  # handlers run in the main thread only
-        yield came
-        return
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    for number, handler in before.items():
-        if callable(handler):
-            signal.signal(number, lambda number, _: came.append(number))
-    try:
-        yield came
-    finally:
-        for number, handler in before.items():
-            if callable(handler):
-                signal.signal(number, handler)
-        for late in came:
-            signal.raise_signal(late)
 
 
 class ProcessError(RobodynError):

@@ -43,7 +43,6 @@ from robodyn_ros.cli.console import (
     tracked,
     warn,
 )
-from robodyn_ros.cli.processes import signals_deferred
 from robodyn_ros.cli.verb import ExitCode, add_option, add_simulated, check_used, gather_simulated, only_with
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import loop_default_values
@@ -51,6 +50,7 @@ from robodyn_ros.control.motion.trajectory import Trajectory, joint_order, read_
 from robodyn_ros.control.parameter_file import LoadedParameters
 from robodyn_ros.document.text import digits, quantity
 from robodyn_ros.errors import InputError, LimitError
+from robodyn_ros.interrupts import signals_deferred
 from robodyn_ros.planning.plan import Plan
 from robodyn_ros.plugins import available
 from robodyn_ros.robot import Robot

@@ -20,17 +20,7 @@ from typing import Any
 from sympy import Add, Expr, Float, Integer, Mul, Symbol, count_ops
 
 from robodyn_ros import __version__
-from robodyn_ros.document.blocks import (
-    Block,
-    Document,
-    EquationBlock,
-    Section,
-    SumBlock,
-    TableBlock,
-    TextBlock,
-    quoted,
-    table,
-)
+from robodyn_ros.document import blocks as page
 from robodyn_ros.document.latex import tex
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.symbolic.algebra import Polynomial
@@ -207,19 +197,19 @@ class Legend:
         used = [name for name in writer.names if name.symbol in writer.written]
         self.trigonometric = list(self._sentences(used))
         rows = [
-            (f"${name.symbol}$", f"${number(parameter.value, EXACT)}$", parameter.unit, quoted(parameter.meaning))
+            (f"${name.symbol}$", f"${number(parameter.value, EXACT)}$", parameter.unit, page.quoted(parameter.meaning))
             for name in used
             if (parameter := name.parameter)
         ]
         heads = ("symbol", "value", "unit", "meaning")
-        self.numbers: list[Block] = [table(heads, rows), TextBlock(AXES)] if rows else []
+        self.numbers: list[page.Block] = [page.table(heads, rows), page.TextBlock(AXES)] if rows else []
 
-    def _sentences(self, used: list[Name]) -> Iterator[Block]:
+    def _sentences(self, used: list[Name]) -> Iterator[page.Block]:
         definitions = dict.fromkeys(f"${name.symbol} = {self._function(name)}$" for name in used if name.trigonometric)
         if definitions:
-            yield TextBlock(f"{', '.join(definitions)}.")
+            yield page.TextBlock(f"{', '.join(definitions)}.")
         if angles := list(self._angles(used)):
-            yield TextBlock(f"Here {', '.join(angles)}.")
+            yield page.TextBlock(f"Here {', '.join(angles)}.")
 
     def _function(self, name: Name) -> str:
         assert name.trigonometric is not None
@@ -245,13 +235,13 @@ class Legend:
             yield f"${angle} = {ratio}q_{{{body.coordinate + 1}}} {sign} {number(abs(rest), EXACT)}$"
 
 
-def joints(robot: Robot) -> TableBlock:
+def joints(robot: Robot) -> page.TableBlock:
     """Return a table of the joints of an arm, with the units of their positions and efforts."""
     rows = []
     for index, joint in enumerate(robot.joints, 1):
         units = rf"$q_{{{index}}}$ [{joint.position_unit}], $\tau_{{{index}}}$ [{joint.effort_unit}]"
-        rows.append((str(index), quoted(joint.name), joint.type, units))
-    return table(("joint", "name", "type", "position, effort"), rows)
+        rows.append((str(index), page.quoted(joint.name), joint.type, units))
+    return page.table(("joint", "name", "type", "position, effort"), rows)
 
 
 JOINTS = 4
@@ -371,27 +361,29 @@ def latex_files(dynamics: CompiledDynamics, quantities: Sequence[str], stem: str
         InputError: the arm or a quantity has no closed form that can be read.
     """
     readable, robot = Readable(dynamics, quantities), dynamics.robot
-    opening: list[Block] = [
-        TextBlock(rf"By robodyn_ros {__version__}: $M(q)\, \ddot{{q}} + C(q, \dot{{q}})\, \dot{{q}} + G(q) = \tau$"),
+    opening: list[page.Block] = [
+        page.TextBlock(
+            rf"By robodyn_ros {__version__}: $M(q)\, \ddot{{q}} + C(q, \dot{{q}})\, \dot{{q}} + G(q) = \tau$"
+        ),
         joints(robot),
     ]
     if readable.writer.form.algebra.numeric:
-        opening.append(TextBlock(NUMERIC))
+        opening.append(page.TextBlock(NUMERIC))
     legend = Legend(readable.writer)
     sections = [
         *_equations(readable),
-        Section("trigonometric", "Sines and cosines", tuple(legend.trigonometric)),
-        Section("numbers", "Numbers of this arm", tuple(legend.numbers)),
+        page.Section("trigonometric", "Sines and cosines", tuple(legend.trigonometric)),
+        page.Section("numbers", "Numbers of this arm", tuple(legend.numbers)),
     ]
-    title = f"Equations of motion of the arm {quoted(robot.name)}"
-    document = Document(title, tuple(opening), tuple(section for section in sections if section.blocks))
+    title = f"Equations of motion of the arm {page.quoted(robot.name)}"
+    document = page.Document(title, tuple(opening), tuple(section for section in sections if section.blocks))
     return {f"{stem or identifier(robot.name)}.tex": tex(document)}
 
 
-def _equations(readable: Readable) -> Iterator[Section]:
+def _equations(readable: Readable) -> Iterator[page.Section]:
     for quantity, elements in readable.elements.items():
-        blocks: list[Block] = [TextBlock(REMARKS[quantity])] if quantity in REMARKS else []
+        blocks: list[page.Block] = [page.TextBlock(REMARKS[quantity])] if quantity in REMARKS else []
         if elements:
             terms = readable.writer.terms
-            blocks.append(EquationBlock(tuple(SumBlock(name, tuple(terms(x))) for name, x in elements)))
-        yield Section(quantity, TITLES[quantity], tuple(blocks))
+            blocks.append(page.EquationBlock(tuple(page.SumBlock(name, tuple(terms(x))) for name, x in elements)))
+        yield page.Section(quantity, TITLES[quantity], tuple(blocks))

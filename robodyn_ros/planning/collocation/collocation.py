@@ -15,13 +15,9 @@ Programming 106 (2006)).
 
 from __future__ import annotations
 
-import signal
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import perf_counter
-from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +27,7 @@ from robodyn_ros.checks import check_choice
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.engine.casadi import ca
 from robodyn_ros.errors import ConfigurationError, InputError
+from robodyn_ros.interrupts import signals_deferred
 from robodyn_ros.planning import time_scaling
 from robodyn_ros.planning.collocation.initial_guess import initial_guesses
 from robodyn_ros.planning.collocation.program import Guess, Mesh, NonlinearProgram, require_time
@@ -353,9 +350,9 @@ def solve(
             **(NEAR if near else {}),
         },
     }
-    options["iteration_callback"] = callback = _IterationCallback(program, until, progress)
-    solver = ca.nlpsol("plan", "ipopt", nlp, options)
-    with interrupt_at_the_end(callback.stop):
+    with signals_deferred() as came:
+        options["iteration_callback"] = _IterationCallback(program, until, progress, came)
+        solver = ca.nlpsol("plan", "ipopt", nlp, options)
         found = solver(x0=start, lbx=program.low, ubx=program.high, lbg=program.lower, ubg=program.upper)
     x, g = np.array(found["x"]).ravel(), np.array(found["g"]).ravel()
     missed = np.concatenate((program.lower - g, g - program.upper, program.low - x, x - program.high))
@@ -363,60 +360,26 @@ def solve(
     return SolverOutcome(x, cost, stats["return_status"], int(stats["iter_count"]), float(missed.max()))
 
 
-@contextmanager
-def interrupt_at_the_end(stop: Callable[[], None]) -> Iterator[None]:
-    """Let Ctrl-C call a function, and interrupt only after the block.
-
-    The solver would treat the interruption as a request of the user to stop, and hide it.
-    """
-    if threading.current_thread() is not threading.main_thread():  # only the main thread is interrupted
-        yield
-        return
-    interrupted = False
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        nonlocal interrupted
-        interrupted = True
-        stop()
-
-    before = signal.getsignal(signal.SIGINT)
-    if before is not signal.default_int_handler:  # ignored, or a node's own
-        yield
-        return
-    signal.signal(signal.SIGINT, handle)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if interrupted:
-        raise KeyboardInterrupt
-
-
 class _IterationCallback(ca.Callback):  # type: ignore[misc]
-    """Reports every iteration, and stops the solver when time is up."""
+    """Reports every iteration, and stops the solver when time is up, or when a signal has come."""
 
-    def __init__(self, program: NonlinearProgram, until: float, progress: Progress | None) -> None:
+    def __init__(self, program: NonlinearProgram, until: float, progress: Progress | None, came: list[int]) -> None:
         super().__init__()
-        self._sizes = (program.x.numel(), program.constraints.numel())
-        self._bounds = program.lower, program.upper
-        self._until, self._progress, self._count = until, progress, 0
+        self._program, self._until, self._progress, self._came, self._count = program, until, progress, came, 0
         self.construct("watch", {})
 
     def get_n_in(self) -> int:
         return int(ca.nlpsol_n_out())
 
     def get_sparsity_in(self, index: int) -> ca.Sparsity:
-        rows = {"x": self._sizes[0], "lam_x": self._sizes[0], "g": self._sizes[1], "lam_g": self._sizes[1], "f": 1}
+        x, g = self._program.x.numel(), self._program.constraints.numel()
+        rows = {"x": x, "lam_x": x, "g": g, "lam_g": g, "f": 1}
         return ca.Sparsity.dense(rows.get(str(ca.nlpsol_out(index)), 0), 1)
 
     def eval(self, arguments: list[ca.DM]) -> list[int]:
         if self._progress is not None:
             g = np.array(arguments[2]).ravel()
-            missed = np.maximum(self._bounds[0] - g, g - self._bounds[1]).max()
+            missed = np.maximum(self._program.lower - g, g - self._program.upper).max()
             self._progress(self._count, max(float(missed), 0.0))
         self._count += 1
-        return [int(perf_counter() > self._until)]
-
-    def stop(self) -> None:
-        """Stop the solver at the end of this iteration."""
-        self._until = 0.0
+        return [int(bool(self._came) or perf_counter() > self._until)]
