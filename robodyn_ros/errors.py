@@ -138,8 +138,9 @@ class PluginError(RobodynError):
         self.name = name
         self.available = tuple(available)
         choices = ", ".join(self.available) or "none"
-        hint = "" if name in self.available else is_it(name, self.available)
-        super().__init__(f"{kind} plugin {name!r}: {problem} (available: {choices}){hint}")
+        hint = "" if name in self.available else is_it(name or kind, self.available)
+        what = f"{kind} plugin {name!r}" if name else repr(kind)
+        super().__init__(f"{what}: {problem} (available: {choices}){hint}")
 
 
 class ConfigurationError(RobodynError):
@@ -179,20 +180,24 @@ class HoldingError(ConfigurationError):
 
 
 class LimitError(InputError):
-    """A position outside a joint's limits.
+    """A position, or another quantity of a joint, outside its limits.
 
     Attributes:
         joint: the joint's name.
-        lower: its least position [rad] or [m].
-        upper: its greatest position [rad] or [m].
+        lower: its least position [rad] or [m], or the least of the quantity.
+        upper: its greatest position [rad] or [m], or likewise.
+        quantity: ``position``, ``speed``, ``acceleration`` or ``effort``.
     """
 
-    def __init__(self, name: str, joint: str, value: float, lower: float, upper: float, unit: str = "") -> None:
+    def __init__(
+        self, name: str, joint: str, value: float, lower: float, upper: float, unit: str = "", of: str = "position"
+    ) -> None:
         allowed = f"[{lower:.6g}, {upper:.6g}] {unit}".rstrip()
         super().__init__(name, f"joint {joint!r} at {value:.6g} is outside its limits {allowed}", value)
         self.joint = joint
         self.lower = lower
         self.upper = upper
+        self.quantity = of
 
 
 HOUR = 3600.0

@@ -203,6 +203,12 @@ def test_a_broken_run_is_repeated_in_lockstep(monkeypatch, tmp_path, capsys):
     assert '"passed": true' in said.out
 
 
+def test_a_problem_that_says_more_of_another_is_told_once(robot):
+    faults = "simulator: cannot keep up with real time", "simulator: running; cannot keep up: 3 s lost; no command"
+    record = replace(recorded(tour(), np.zeros(3)), faults=faults)
+    assert evaluate("pd", record, tour().trajectory, robot).broken[0] == "simulator: cannot keep up, no command"
+
+
 def test_a_run_that_is_broken_in_lockstep_too_gives_no_verdict(monkeypatch, tmp_path, capsys):
     way = tour()
     pd, mine = recorded(way, np.array([0.02, 0.3, 0.07])), recorded(way, np.full(3, 1e-5))

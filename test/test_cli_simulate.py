@@ -177,6 +177,9 @@ def test_a_plan_is_simulated_with_its_efforts(command, tmp_path):
     assert max(joint["error_greatest"] for joint in joints) < 1e-3  # by the efforts, for the gains know no masses
     replace(found, joints=("x", "elevator", "shoulder")).save(tmp_path / "plan.json")
     assert "plan.json is of the joints ['x', 'elevator', 'shoulder'], the arm has" in command.error(*run)
+    text = (tmp_path / "plan.json").read_text().replace('"effort"', '"efort"')
+    (tmp_path / "plan.json").write_text(text)
+    assert "is not a plan of robodyn plan: 'effort'" in command.error(*run)
 
 
 def test_part_of_the_joints(command):

@@ -46,7 +46,7 @@ def test_an_unknown_plugin_names_the_choices() -> None:
     with pytest.raises(rd.PluginError, match=r"'kane': unknown \(available: lagrangian, rnea\)") as caught:
         plugins.load("dynamics", "kane")
     assert caught.value.available == ("lagrangian", "rnea")
-    with pytest.raises(rd.PluginError, match=r"no such kind .*\(available: controllers, dynamics, "):
+    with pytest.raises(rd.PluginError, match=r"^'kinematics': .*no such kind .*\(available: controllers, dynamics, "):
         rd.available("kinematics")
 
 

@@ -12,19 +12,19 @@ import re
 import sys
 from argparse import ArgumentParser, Namespace, _ActionsContainer
 from collections.abc import Mapping, Sequence
-from math import isfinite, nan
+from math import isfinite, isnan
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.cli.verb import add_option
+from robodyn_ros.cli.verb import add_option, number
 from robodyn_ros.control.limits import check_position_limits
 from robodyn_ros.control.motion.point_to_point import durations, rest_to_rest
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.control.parameter_file import position_given, take_joints
 from robodyn_ros.errors import InputError, LimitError, is_it
 from robodyn_ros.robot import Array, DescriptionSettings, Joint, Robot
-from robodyn_ros.robot.description import UrdfDocument, read_document
+from robodyn_ros.robot.description import read_document
 from robodyn_ros.robot.reduction import chosen_joints, joints_between
 from robodyn_ros.robot.urdf import ACCEPTED, build
 from robodyn_ros.robot.xacro import with_arguments
@@ -82,21 +82,7 @@ def read_arm(args: Namespace, *nodes: dict[str, Any]) -> Robot:
     if str(args.urdf).endswith((".yaml", ".yml")):
         more = f"a study is run by robodyn sweep {args.urdf}, parameters are given by --params {args.urdf}"
         raise InputError("urdf", f"{args.urdf} is YAML and not an arm, a URDF; {more}", args.urdf)
-    return arm_of(read_document(arm_source(args)), args, *nodes)
-
-
-def arm_of(document: UrdfDocument, args: Namespace, *nodes: dict[str, Any]) -> Robot:
-    """The robot of a description that is read already; repairs of it are printed to standard error.
-
-    Args:
-        document: the description.
-        args: of the verb.
-        *nodes: parameters of nodes, as for :func:`without_locked`.
-
-    Raises:
-        RobotDescriptionError: it does not describe an arm.
-    """
-    return chosen_arm(build(document, arm_settings(args)), *nodes, args=args)
+    return chosen_arm(whole_arm(args), *nodes, args=args)
 
 
 def chosen_arm(robot: Robot, *nodes: dict[str, Any], args: Namespace) -> Robot:
@@ -190,14 +176,13 @@ def _joints_given(robot: Robot, args: Namespace) -> tuple[list[str] | None, dict
     locked = {}
     for text in args.locked:
         name, _, position = text.partition("=")
-        try:
-            locked[name.strip()] = float(position)
-        except ValueError as cause:
-            raise InputError("--lock", f"must be a joint's name and its position, name=0.03, not {text!r}") from cause
+        name, at = name.strip(), number(position)
+        if isnan(at):
+            raise InputError("--lock", f"must be a joint's name and its position, name=0.03, not {text!r}")
+        locked[name] = at
         for joint in robot.joints:
-            if joint.name == name.strip() and not joint.lower <= locked[joint.name] <= joint.upper:
-                at = locked[joint.name]
-                raise LimitError("--lock", joint.name, at, joint.lower, joint.upper, joint.position_unit)
+            if joint.name == name and not joint.lower <= at <= joint.upper:
+                raise LimitError("--lock", name, at, joint.lower, joint.upper, joint.position_unit)
     return free, locked
 
 
@@ -305,10 +290,7 @@ def _position(text: str, option: str, joint: str) -> float:
     Raises:
         InputError: the text is no finite number.
     """
-    try:
-        value = float(text)
-    except ValueError:
-        value = nan
+    value = number(text)
     if not isfinite(value):
         raise InputError(option, f"the position of {joint!r} must be a finite number, not {text.strip()!r}", text)
     return value

@@ -108,8 +108,7 @@ def _parameters(args: Namespace) -> dict[str, Any]:
 
 def _of_type(default: object, value: Any) -> Any:
     """A value as ROS takes it: a whole number is no float there."""
-    is_whole = isinstance(value, int) and not isinstance(value, bool)
-    return float(value) if isinstance(default, float) and is_whole else value
+    return float(value) if isinstance(default, float) and type(value) is int else value
 
 
 def _follow(process: subprocess.Popen[str]) -> tuple[dict[str, Any], bool]:

@@ -39,7 +39,17 @@ from rich.text import Text
 
 from robodyn_ros import create_dynamics
 from robodyn_ros.cli.arm import add_arm, locked_joints, read_arm, whole_arm
-from robodyn_ros.cli.console import TASK, check_file, console, picked, print_json, simple_table, tracked, write_file
+from robodyn_ros.cli.console import (
+    TASK,
+    check_file,
+    console,
+    picked,
+    print_json,
+    simple_table,
+    tracked,
+    warn,
+    write_file,
+)
 from robodyn_ros.cli.verb import ExitCode, add_gravity, add_option, add_settings, names, only_with
 from robodyn_ros.document.html import html
 from robodyn_ros.errors import InputError, need
@@ -198,7 +208,7 @@ def _warn_if_still(path: str, positions: RecordedTrack) -> None:
     if end < 0.5 * float(t[-1] - t[0]):
         text = f"{path}: the arm rests from t = {end:.3g} s of {t[-1] - t[0]:.3g} s on, as if its controller had "
         text += "stopped there; the log of the controller, or the first line of `robodyn simulate`, has the reason"
-        console(stderr=True).print(f"warning: {text}", soft_wrap=True)
+        warn(text)
 
 
 def _warn_if_moved(path: str, joint: Joint, source: RecordingSource) -> None:
@@ -210,8 +220,7 @@ def _warn_if_moved(path: str, joint: Joint, source: RecordingSource) -> None:
     moved = float(np.ptp(np.unwrap(positions, axis=0)))  # an encoder may jump from π to -π
     if moved > STILL * min(joint.upper - joint.lower, 1.0):
         text = f"{path}: joint {joint.name} moves by {moved:.3g} {joint.position_unit}, but the model has it locked; "
-        text += "add it to --joints, or use a motion in which it rests"
-        console(stderr=True).print(f"warning: {text}", soft_wrap=True)
+        warn(f"{text}add it to --joints, or use a motion in which it rests")
 
 
 @contextmanager
@@ -296,11 +305,8 @@ def show_payload(found: PayloadEstimate, robot: Robot, used: Recordings) -> None
     rows.append((f"Centre of mass in {payload.link}", f"({com}) mm", f"({spread}) mm"))
     out.print(simple_table(("Payload", "Value", "±"), rows))
     errors = zip(robot.joints, found.rms_without.tolist(), found.rms.tolist(), strict=True)
-    rows = [
-        (joint.name, f"{before:.3g} {joint.effort_unit}", f"{now:.3g} {joint.effort_unit}")
-        for joint, before, now in errors
-    ]
-    out.print(simple_table(("Unexplained effort", "Without", "With the payload"), rows))
+    unexplained = [(joint.name, *(f"{rms:.3g} {joint.effort_unit}" for rms in both)) for joint, *both in errors]
+    out.print(simple_table(("Unexplained effort", "Without", "With the payload"), unexplained))
     if found.reason:
         out.print(f"Not every coordinate of the payload is determined: {found.reason}.")
 

@@ -39,7 +39,7 @@ from robodyn_ros import create_dynamics
 from robodyn_ros.cli.arm import add_arm, parse_pose, read_arm
 from robodyn_ros.cli.console import check_outputs, console, make_file, picked, print_json, simple_table, waiting
 from robodyn_ros.cli.processes import add_namespace, namespace_of, node_command
-from robodyn_ros.cli.verb import ExitCode, add_gravity, add_option, only_with
+from robodyn_ros.cli.verb import ExitCode, add_gravity, add_option, number, only_with
 from robodyn_ros.dynamics.parameters import Payload
 from robodyn_ros.errors import InputError, NotReadyError, need_ros
 from robodyn_ros.kinematics.so3 import quaternion
@@ -176,10 +176,7 @@ def _goal(args: Namespace, robot: Robot, link: str, before: Array) -> Goal:
         raise InputError("--to, --to-tool", "give one of the two", args.to)
     if args.to is not None:
         return JointGoal(parse_pose(args.to, robot, before))
-    try:
-        numbers = [float(word) for word in args.to_tool.split(",")]
-    except ValueError:
-        numbers = []
+    numbers = [number(word) for word in args.to_tool.split(",")]
     if len(numbers) not in (3, 6) or not np.isfinite(numbers).all():
         raise InputError("--to-tool", f"must be x,y,z or x,y,z,roll,pitch,yaw, not {args.to_tool!r}", args.to_tool)
     if len(numbers) == 3:

@@ -175,7 +175,9 @@ def _read_motion(path: Path, robot: Robot) -> Trajectory:
     """The motion of a file: the plan that `robodyn plan --out` wrote, or a trajectory."""
     try:
         plan = Plan.load(path)
-    except InputError:
+    except InputError as problem:
+        if '"joints"' in str(problem.value):  # it begins as a plan does, and has something wrong or lacks it
+            raise
         return read_trajectory(path, robot)
     order = joint_order(path, plan.joints, robot)
     columns = {name: getattr(plan, name)[:, order] for name in ("q", "qd", "qdd", "effort")}
@@ -190,7 +192,7 @@ def _start(loop: ControlLoop, hardware: Hardware, trajectory: Trajectory | None,
     try:
         goal = loop.follow(trajectory, 0.0)
     except LimitError as problem:
-        if not timed or "speed" not in problem.name:
+        if not timed or problem.quantity != "speed":
             raise
         raise InputError("--duration", f"is too short for this motion: {problem}", trajectory.duration) from problem
     if goal.overload:

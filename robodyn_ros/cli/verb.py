@@ -18,6 +18,7 @@ from dataclasses import dataclass, fields
 from enum import IntEnum
 from importlib import import_module
 from importlib.util import find_spec
+from math import nan
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -205,6 +206,14 @@ class VerbParser(ArgumentParser):
         choices = None if action.choices is None else [str(choice) for choice in action.choices]
         if choices is not None and value not in choices:
             raise ArgumentError(action, f"{value!r} is not one of {', '.join(choices)}{is_it(value, choices)}")
+
+
+def number(text: str) -> float:
+    """The number that a text is; NaN if it is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return nan
 
 
 def names(text: str, option: str = "", known: Iterable[str] = ()) -> list[str]:

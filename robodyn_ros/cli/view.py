@@ -30,7 +30,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from robodyn_ros.cli.arm import OWN_GAINS, POSES, add_arm, arm_of, arm_settings, arm_source, chooses_joints
+from robodyn_ros.cli.arm import OWN_GAINS, POSES, add_arm, arm_settings, arm_source, chooses_joints, chosen_arm
 from robodyn_ros.cli.console import console
 from robodyn_ros.cli.processes import GroupProcess, ProcessGroup, add_namespace, isolated, namespace_of, start_arm
 from robodyn_ros.cli.verb import ExitCode, add_option, add_parameters, node_parameters, only_with
@@ -38,6 +38,7 @@ from robodyn_ros.errors import InputError, need_ros
 from robodyn_ros.files import find
 from robodyn_ros.plugins import find as find_plugin
 from robodyn_ros.robot.description import read_document
+from robodyn_ros.robot.urdf import build
 from robodyn_ros.view.browser import check_free
 from robodyn_ros.view.gate import EXPOSED, is_exposed
 
@@ -96,7 +97,7 @@ class _Arm(NamedTuple):
 def _arm(args: Namespace) -> _Arm:
     """Read the arm and check its parameters."""
     document = read_document(arm_source(args))
-    robot = arm_of(document, args)
+    robot = chosen_arm(build(document, arm_settings(args)), args=args)
     given = node_parameters(args, robot)
     if args.urdf == OWN and not given.files:
         given = given._replace(files=[find(OWN_GAINS)])

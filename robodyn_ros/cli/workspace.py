@@ -100,7 +100,12 @@ def run(args: Namespace) -> ExitCode:
     across, along = (extent / args.cell + 1.0 for extent in sorted(np.ptp(places, axis=0).tolist())[1:])
     if across * along > MOST_CELLS:
         raise InputError("--cell", f"{args.cell:g} m makes more than {MOST_CELLS:g} cells in a plane", args.cell)
-    found = _payloads(kinematics, link, args) if of == "payload" else _manipulabilities(kinematics, link, args)
+    if of == "payload":
+        dynamics = create_dynamics("rnea", robot)
+        found = holding_map(dynamics, kinematics, link, size=args.cell, count=args.samples).cells
+    else:
+        samples = sample(kinematics, link, args.samples, rows=_rows(kinematics, link, args.plane or "xz"))
+        found = cells(samples.points, samples.manipulability, args.cell)
     size = len(found.values)
     figures: dict[str, Any] = {"robot": robot.name, "link": link, "of": of, "cell": args.cell, "cells": size}
     if size:
@@ -146,18 +151,6 @@ def _report(figures: dict[str, Any], as_json: bool) -> None:
         print(f"{files}: {count}, {values} to {figures['greatest']:.3g}{UNITS[figures['of']]}")
         if "mass" in figures:
             print(f"{figures['mass']:g} kg can be held in {figures['ratio']:.0%} of them")
-
-
-def _manipulabilities(kinematics: Kinematics, link: str, args: Namespace) -> Cells:
-    """Return the cells of the workspace with the best manipulability of each [1]."""
-    samples = sample(kinematics, link, args.samples, rows=_rows(kinematics, link, args.plane or "xz"))
-    return cells(samples.points, samples.manipulability, args.cell)
-
-
-def _payloads(kinematics: Kinematics, link: str, args: Namespace) -> Cells:
-    """Return the cells of the workspace with the greatest payload of each [kg]."""
-    dynamics = create_dynamics("rnea", kinematics.robot)
-    return holding_map(dynamics, kinematics, link, size=args.cell, count=args.samples).cells
 
 
 def _rows(kinematics: Kinematics, link: str, plane: str) -> tuple[int, ...]:

@@ -86,13 +86,9 @@ class _FormulaReader:
             made += " " if spaced and not part.startswith((" ", "(")) else ""
             made += "" if part == " " and made.endswith("∂") else part
             spaced = is_function and not any(scripts.values())
-        if end:
-            self._take(end)
+        if end and (not self._tokens or self._tokens.pop()[1] != end):
+            raise RobodynError(f"{end!r} is missing in the formula {self._text!r}")
         return made
-
-    def _take(self, wanted: str) -> None:
-        if not self._tokens or self._tokens.pop()[1] != wanted:
-            raise RobodynError(f"{wanted!r} is missing in the formula {self._text!r}")
 
     def _one(self) -> str:
         """Return the formula in a brace, or of a single token."""

@@ -242,13 +242,9 @@ def _row(step: Array, axis: JointAxis, convention: Convention) -> DHRow:
     a = step[0, 3] * np.cos(theta) + step[1, 3] * np.sin(theta)
     d = step[2, 3]
     sign = 1.0 if convention == "standard" else -1.0
-    a, alpha, d, theta = (_tidy(sign * value) for value in (a, alpha, d, theta))
+    # Zero in place of its rounding errors.
+    a, alpha, d, theta = (0.0 if abs(value) < 1e-15 else float(sign * value) for value in (a, alpha, d, theta))
     return DHRow(a, alpha, d, theta, "prismatic" if axis.body.joint.is_prismatic else "revolute")
-
-
-def _tidy(value: float) -> float:
-    """Zero in place of its rounding errors."""
-    return 0.0 if abs(value) < 1e-15 else float(value)
 
 
 def _pose(matrix: Array) -> Pose:

@@ -35,9 +35,8 @@ def vee(skew: ArrayLike) -> Array:
 
 def exp(phi: ArrayLike) -> Array:
     """The rotation about φ by its length."""
-    matrix = hat(phi)
     a, b, _ = coefficients(angle(phi))
-    return np.eye(3) + a[..., None, None] * matrix + b[..., None, None] * matrix @ matrix
+    return _squared(phi, a, b)
 
 
 def log(rotation: ArrayLike) -> Array:
@@ -80,21 +79,24 @@ def _scaled_quaternion(r: Array) -> Array:
 
 def left_jacobian(phi: ArrayLike) -> Array:
     """J(φ) with ω = J(φ) φ̇, ω in the axes of the frame that the rotation maps to."""
-    matrix = hat(phi)
     _, b, c = coefficients(angle(phi))
-    return np.eye(3) + b[..., None, None] * matrix + c[..., None, None] * matrix @ matrix
+    return _squared(phi, b, c)
 
 
 def left_jacobian_inverse(phi: ArrayLike) -> Array:
     """J(φ)⁻¹; singular at a whole turn, 2π."""
-    matrix = hat(phi)
     theta = angle(phi)
-    square = theta**2
-    small = theta < SERIES
+    square, small = theta**2, theta < SERIES
     half = np.where(small, 1.0, theta / 2.0)
     exact = (1.0 - half * np.cos(half) / np.sin(half)) / np.where(small, 1.0, square)
     factor = np.where(small, 1 / 12 + square / 720 + square**2 / 30240, exact)
-    return np.eye(3) - matrix / 2.0 + factor[..., None, None] * matrix @ matrix
+    return _squared(phi, np.full_like(theta, -0.5), factor)
+
+
+def _squared(phi: ArrayLike, first: Array, second: Array) -> Array:
+    """1 + first [φ]× + second [φ]×²."""
+    matrix = hat(phi)
+    return np.eye(3) + first[..., None, None] * matrix + second[..., None, None] * matrix @ matrix
 
 
 def angle(phi: ArrayLike) -> Array:
@@ -105,11 +107,8 @@ def angle(phi: ArrayLike) -> Array:
 
 def coefficients(theta: Array) -> tuple[Array, Array, Array]:
     """Sin θ / θ, (1 - cos θ) / θ², (θ - sin θ) / θ³."""
-    square = theta**2
-    small = theta < SERIES
+    square, small = theta**2, theta < SERIES
     safe = np.where(small, 1.0, theta)
-    half = np.sin(safe / 2.0)
-    a = np.where(small, 1 - square / 6 + square**2 / 120 - square**3 / 5040, np.sin(safe) / safe)
-    b = np.where(small, 1 / 2 - square / 24 + square**2 / 720 - square**3 / 40320, 2.0 * (half / safe) ** 2)
-    c = np.where(small, 1 / 6 - square / 120 + square**2 / 5040, (safe - np.sin(safe)) / safe / safe**2)
-    return a, b, c
+    series = 1 / 6 - square / 120 + square**2 / 5040
+    c = np.where(small, series, (safe - np.sin(safe)) / safe / safe**2)
+    return np.sinc(theta / np.pi), np.sinc(theta / (2.0 * np.pi)) ** 2 / 2.0, c

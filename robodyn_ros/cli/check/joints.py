@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -60,15 +60,25 @@ It is that of every joint of the UR5e, the Panda and the xArm7 in MuJoCo Menager
 """
 
 
-def joint_findings(urdf: Urdf) -> Iterator[Finding]:
-    """The findings about all joints."""
+DRIVE_LIMITS = ("effort", ": its drive is unknown", "it cannot hold anything"), ("velocity", "", "it cannot move")
+"""Name of a limit of a drive, what follows from its lack, and from a negative one."""
+
+
+def joint_findings(urdf: Urdf, form: Iterable[tuple[str, str]]) -> Iterator[Finding]:
+    """The findings about all joints, without those about limits that are of the wrong form.
+
+    Args:
+        urdf: the links and joints.
+        form: element and text of each problem of its form.
+    """
+    told = {(element, text.partition("=")[0]) for element, text in form}
     for joint in urdf.joints:
         remarks = [*_placement(joint)]
         if joint.moves and joint.type in TYPES:
             remarks += [*_axis(joint), *_position(joint)]
-            if joint.mimic is None:
-                remarks += _drive_limit(joint, "effort", ": its drive is unknown", "it cannot hold anything")
-                remarks += _drive_limit(joint, "velocity", "", "it cannot move")
+            for name, *said in DRIVE_LIMITS if joint.mimic is None else ():
+                if (joint.title, f"<limit> {name}") not in told:
+                    remarks += _drive_limit(joint, name, *said)
         for severity, text in remarks:
             yield Finding(severity, joint.title, joint.line, text)  # type: ignore[arg-type]
 

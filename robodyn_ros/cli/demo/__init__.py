@@ -42,7 +42,7 @@ from robodyn_ros.cli.arm import OWN_ARM, OWN_GAINS, Tour, tour
 from robodyn_ros.cli.console import check_outputs, console, make_file, print_json, progress_bar
 from robodyn_ros.cli.demo import figures
 from robodyn_ros.cli.processes import ProcessGroup, isolated, start_arm
-from robodyn_ros.cli.verb import ExitCode, GivenParameters, add_option, add_parameters, names, node_parameters
+from robodyn_ros.cli.verb import ExitCode, GivenParameters, add_option, add_parameters, names, node_parameters, number
 from robodyn_ros.cli.view import url
 from robodyn_ros.control.motion.trajectory import RunRecord, Trajectory
 from robodyn_ros.document.text import quantity
@@ -131,10 +131,7 @@ def _with_gains(given: GivenParameters) -> GivenParameters:
 
 def _speed(text: str) -> float:
     """Read the speed factor."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = float("nan")
+    value = number(text)
     if not SPEEDS[0] <= value <= SPEEDS[1]:
         raise ArgumentTypeError(f"must be a number from {SPEEDS[0]} to {SPEEDS[1]}, not {text!r}")
     return value

@@ -178,8 +178,9 @@ def _each_once(faults: Iterable[str]) -> Iterator[str]:
         node, _, problems = text.partition(": ")
         each = (one.partition(":")[0] for one in problems.split("; ") if not one.startswith("running"))
         found.setdefault(node, {}).update(dict.fromkeys(each))
-    for node, once in found.items():
-        yield f"{node}: {', '.join(once)}" if "".join(once) else node
+    for node, once in found.items():  # one that begins as another says more of the same
+        told = [one for one in once if not any(one.startswith(f"{other} ") for other in once)]
+        yield f"{node}: {', '.join(told)}" if "".join(told) else node
 
 
 def _longest(times: Array, duration: float) -> float:

@@ -171,7 +171,7 @@ class Refused(Exception):
         for code, quantity in (("TOO_FAST", "speed"), ("TOO_ABRUPT", "acceleration"), ("TOO_STRONG", "effort")):
             if why == CODES[f"CORE_{code}"]:
                 unit = units.get(quantity, joint.effort_unit)
-                return LimitError(f"{name}, {quantity}{part}", joint.name, value, -limit, limit, unit)
+                return LimitError(f"{name}, {quantity}{part}", joint.name, value, -limit, limit, unit, quantity)
         if why == CODES["CORE_NOT_STARTED"]:
             return NotReadyError("no valid joint state has come yet: there is no reference to start from")
         if why == CODES["CORE_FAULT"]:

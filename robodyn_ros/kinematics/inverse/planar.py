@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import atan2, cos, inf, sin
+from math import atan2, inf
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -247,15 +247,11 @@ class PlanarInverse:
         return f"{abs(w):.6g} m from the shoulder; the arm reaches from {abs(l1 - l2):.6g} to {l1 + l2:.6g} m"
 
     def _branch(self, q: Array, elbow: Literal[1, -1], near: ArrayLike | None) -> Branch:
-        wrapped = np.array([*q[:-2], _wrapped(q[-2]), _wrapped(q[-1])])
+        wrapped = np.concatenate((q[:-2], np.arctan2(np.sin(q[-2:]), np.cos(q[-2:]))))
         turned = self._space.nearest_turn(np.zeros(len(q)) if near is None else near, wrapped)
         inside = np.clip(turned, self.arm.robot.lower, self.arm.robot.upper)
         within = bool((np.abs(inside - turned) <= PLANAR_TOLERANCE).all())  # rounding leads beyond a limit
         return Branch(inside if within else turned, elbow, within)
-
-
-def _wrapped(angle: float) -> float:
-    return atan2(sin(angle), cos(angle))
 
 
 HEADINGS = 720

@@ -238,7 +238,8 @@ class InverseKinematics:
         unit = self.length if self.length > settings.position_tolerance else 1.0  # an arm that turns on the spot
         step.damping[:] = settings.damping, settings.floor, unit
         if settings.limits == "avoid":
-            objective = _both(objective, centred(self.robot))
+            own, given = centred(self.robot), objective
+            objective = own if given is None else lambda q: given(q) + own(q)
         best: _Attempt | None = None
         tried = steps = 0
         for q in self._starts(first, settings):
@@ -287,10 +288,6 @@ class InverseKinematics:
             turned = [self._space.nearest_turn(first, attempt.q) for attempt in (one, other)]
             return bool(self._space.distance(first, turned[0]) < self._space.distance(first, turned[1]))
         return one.arrived or (not other.arrived and one.energy < other.energy)
-
-
-def _both(one: NullSpaceObjective | None, other: NullSpaceObjective) -> NullSpaceObjective:
-    return other if one is None else lambda q: one(q) + other(q)
 
 
 def _reason(outcome: Outcome, best: _Attempt, tried: int, excess: float, radius: float) -> str:
