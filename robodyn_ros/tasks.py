@@ -20,16 +20,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import finite_array
+from robodyn_ros.control import loop_settings
 from robodyn_ros.control.core_library import start_core
 from robodyn_ros.control.core_settings import start_model
 from robodyn_ros.control.loop import ControlLoop
-from robodyn_ros.control.loop_settings import (
-    MODEL,
-    check_limits,
-    loop_default_values,
-    make_loop_settings,
-    model_parameters,
-)
 from robodyn_ros.control.motion.point_to_point import point_to_point
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.document.text import digits
@@ -190,7 +184,7 @@ def make_simulated(given: Mapping[str, Any], robot: Robot) -> tuple[Hardware, se
     Raises:
         RobodynError: a value is wrong; the message names it.
     """
-    parameters = FileParameters(given, MODEL | default_values(robot))
+    parameters = FileParameters(given, loop_settings.MODEL | default_values(robot))
     with parameters.located():
         hardware = make_hardware(parameters, robot)
     return hardware, set(parameters.unused())
@@ -206,13 +200,14 @@ def make_loop(given: Mapping[str, Any], robot: Robot) -> tuple[ControlLoop, set[
     Raises:
         RobodynError: a value is wrong; the message names it.
     """
-    parameters = FileParameters(given, loop_default_values(robot))
+    parameters = FileParameters(given, loop_settings.loop_default_values(robot))
     with parameters.located():
-        check_limits(given, robot)
+        loop_settings.check_limits(given, robot)
         start_core(robot.n)
-        dynamics = create("dynamics", parameters["dynamics"], robot, **model_parameters(parameters, robot))
+        model = loop_settings.model_parameters(parameters, robot)
+        dynamics = create("dynamics", parameters["dynamics"], robot, **model)
         start_model(dynamics)
-        loop = ControlLoop.from_settings(make_loop_settings(parameters, dynamics))
+        loop = ControlLoop.from_settings(loop_settings.make_loop_settings(parameters, dynamics))
     return loop, set(parameters.unused())
 
 

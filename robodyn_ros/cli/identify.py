@@ -38,18 +38,8 @@ from rich.progress import BarColumn
 from rich.text import Text
 
 from robodyn_ros import create_dynamics
+from robodyn_ros.cli import console as terminal
 from robodyn_ros.cli.arm import add_arm, locked_joints, read_arm, whole_arm
-from robodyn_ros.cli.console import (
-    TASK,
-    check_file,
-    console,
-    picked,
-    print_json,
-    simple_table,
-    tracked,
-    warn,
-    write_file,
-)
 from robodyn_ros.cli.verb import ExitCode, add_gravity, add_option, add_settings, names, only_with
 from robodyn_ros.document.html import html
 from robodyn_ros.errors import InputError, need
@@ -120,8 +110,8 @@ def run(args: Namespace) -> ExitCode:
 
 def _check_outputs(args: Namespace) -> None:
     """Check the outputs before the work, so that an error does not come after it."""
-    check_file("--out", args.out)
-    check_file("--report", args.report, ".html")
+    terminal.check_file("--out", args.out)
+    terminal.check_file("--report", args.report, ".html")
     has_bag = any(Path(path).suffix != ".csv" for path in (*args.recordings, *args.validate))
     only_with(args, has_bag, "with a bag", "states", "commands", "command_joints", "times")
     of_arm = ("out", "report", "validate", "stribeck", "armature")
@@ -138,14 +128,14 @@ def identify_arm(args: Namespace) -> ExitCode:
         tell("identifying")
         validation = RecordedSamples.joined([one.samples for one in unused]) if unused else None
         samples = RecordedSamples.joined([one.samples for one in used])
-        wanted = IdentificationSettings(**picked(args, "stribeck", "armature"))
+        wanted = IdentificationSettings(**terminal.picked(args, "stribeck", "armature"))
         result = identify(robot, samples, wanted, validation=validation, gravity=args.gravity)
         if args.out is not None:
-            write_file("--out", args.out, with_parameters(robot, result.theta, whole_arm(args).urdf))
-            write_file("--out", _numbers(args.out), report.everything(result))
+            terminal.write_file("--out", args.out, with_parameters(robot, result.theta, whole_arm(args).urdf))
+            terminal.write_file("--out", _numbers(args.out), report.everything(result))
         if args.report is not None:
             tell("drawing")
-            write_file("--report", args.report, html(report.report(result, used, unused)))
+            terminal.write_file("--report", args.report, html(report.report(result, used, unused)))
     (print_arm if args.json else show_arm)(result, used, unused, args)
     return ExitCode.YES if report.improved(result) else ExitCode.NO
 
@@ -178,7 +168,7 @@ def _prepare(args: Namespace, robot: Robot, tell: Callable[[str], None]) -> tupl
     if missing := [name for name in robot.joint_names if name not in order]:
         raise InputError("--command-joints", f"has no joint {', '.join(missing)}", args.command_joints)
     source = RecordingSource(args.states, args.commands, order, args.times)
-    given = picked(args, *OPTIONS)
+    given = terminal.picked(args, *OPTIONS)
     if args.delay is not None:
         given |= {"align": False, "delay": args.delay}
     settings = SignalSettings(average=not args.no_average, **given)
@@ -208,7 +198,7 @@ def _warn_if_still(path: str, positions: RecordedTrack) -> None:
     if end < 0.5 * float(t[-1] - t[0]):
         text = f"{path}: the arm rests from t = {end:.3g} s of {t[-1] - t[0]:.3g} s on, as if its controller had "
         text += "stopped there; the log of the controller, or the first line of `robodyn simulate`, has the reason"
-        warn(text)
+        terminal.warn(text)
 
 
 def _warn_if_moved(path: str, joint: Joint, source: RecordingSource) -> None:
@@ -220,14 +210,14 @@ def _warn_if_moved(path: str, joint: Joint, source: RecordingSource) -> None:
     moved = float(np.ptp(np.unwrap(positions, axis=0)))  # an encoder may jump from π to -π
     if moved > STILL * min(joint.upper - joint.lower, 1.0):
         text = f"{path}: joint {joint.name} moves by {moved:.3g} {joint.position_unit}, but the model has it locked; "
-        warn(f"{text}add it to --joints, or use a motion in which it rests")
+        terminal.warn(f"{text}add it to --joints, or use a motion in which it rests")
 
 
 @contextmanager
 def _progress(args: Namespace) -> Iterator[Callable[[str], None]]:
     """Show the present step on stderr; yields the function to call at each step."""
     steps = len(args.recordings + args.validate) + 3 + (args.report is not None)
-    with tracked(BarColumn(), TASK, total=steps, completed=-1) as update:
+    with terminal.tracked(BarColumn(), terminal.TASK, total=steps, completed=-1) as update:
         yield lambda what: update(description=what, advance=1)
 
 
@@ -240,17 +230,17 @@ def show_arm(result: Identification, used: Recordings, unused: Recordings, args:
         unused: the recordings that were predicted.
         args: of the verb.
     """
-    out = console()
+    out = terminal.console()
     _show_recordings(out, [*used, *unused])
-    out.print(simple_table(*_joints(result)))
+    out.print(terminal.simple_table(*_joints(result)))
     for heading, rows in (report.friction(result), report.changes(result)):
         if rows:
-            out.print(simple_table(heading, rows))
+            out.print(terminal.simple_table(heading, rows))
         else:
             out.print(f"{heading[0]}: nothing")
     stated = report.stated_uncertainty(result, used)
     rows = [(one.name, f"{one.default:g} {one.unit}", f"{one.value:.2g} {one.unit}", one.joint) for one in stated]
-    out.print(simple_table(("For the controller", "Default", "Here", "Joint"), rows))
+    out.print(terminal.simple_table(("For the controller", "Default", "Here", "Joint"), rows))
     wanted = report.sought(result)
     text = f"{sum(one.identified for one in wanted)} of {len(wanted)} parameters are identified; this motion excites "
     text += f"{result.rank} of {result.base.rank} base parameters"
@@ -281,7 +271,7 @@ def print_arm(result: Identification, used: Recordings, unused: Recordings, args
     rows = zip(result.base.text(), result.base_nominal, result.base_values, result.base_errors, strict=True)
     whole["combinations"] = [dict(zip(names, row, strict=True)) for row in rows]
     whole["parameters"] = [asdict(one) for one in result.parameters]
-    print_json(whole | picked(result, "rank", "condition") | picked(args, "out", "report"))
+    terminal.print_json(whole | terminal.picked(result, "rank", "condition") | terminal.picked(args, "out", "report"))
 
 
 def _errors(robot: Robot, found: Prediction) -> dict[str, dict[str, float]]:
@@ -297,16 +287,16 @@ def show_payload(found: PayloadEstimate, robot: Robot, used: Recordings) -> None
         robot: the arm, for names and units.
         used: the recordings.
     """
-    out, payload = console(), found.payload
+    out, payload = terminal.console(), found.payload
     _show_recordings(out, used)
     known = [np.where(found.identified[1:4], values, np.nan) for values in (payload.com, found.com_error)]
     com, spread = (", ".join("–" if np.isnan(x) else f"{round(1e3 * x, 1) + 0.0:.1f}" for x in each) for each in known)
     rows = [("Mass", f"{payload.mass:.4g} kg", f"{found.mass_error:.2g} kg")]
     rows.append((f"Centre of mass in {payload.link}", f"({com}) mm", f"({spread}) mm"))
-    out.print(simple_table(("Payload", "Value", "±"), rows))
+    out.print(terminal.simple_table(("Payload", "Value", "±"), rows))
     errors = zip(robot.joints, found.rms_without.tolist(), found.rms.tolist(), strict=True)
     unexplained = [(joint.name, *(f"{rms:.3g} {joint.effort_unit}" for rms in both)) for joint, *both in errors]
-    out.print(simple_table(("Unexplained effort", "Without", "With the payload"), unexplained))
+    out.print(terminal.simple_table(("Unexplained effort", "Without", "With the payload"), unexplained))
     if found.reason:
         out.print(f"Not every coordinate of the payload is determined: {found.reason}.")
 
@@ -320,9 +310,9 @@ def print_payload(found: PayloadEstimate, robot: Robot, used: Recordings) -> Non
         used: the recordings.
     """
     errors = {name: _by_joint(robot, getattr(found, name)) for name in ("rms", "rms_without")}
-    whole = picked(found.payload, "link", "mass", "com", "inertia")
-    whole |= picked(found, "mass_error", "com_error", "identified", "reason")
-    print_json(whole | errors | {"recordings": list(map(_recording, used))})
+    whole = terminal.picked(found.payload, "link", "mass", "com", "inertia")
+    whole |= terminal.picked(found, "mass_error", "com_error", "identified", "reason")
+    terminal.print_json(whole | errors | {"recordings": list(map(_recording, used))})
 
 
 def _show_recordings(out: Any, recordings: Recordings) -> None:
@@ -347,7 +337,7 @@ def _joints(result: Identification) -> tuple[tuple[str, ...], list[tuple[str, ..
 
 def _recording(one: PreparedSamples) -> dict[str, Any]:
     names = ("name", "effort", "cutoff", "delay", "delay_error", "periods", "used", "duration", "still", "notes")
-    return picked(one, *names) | {"samples": len(one.samples)}
+    return terminal.picked(one, *names) | {"samples": len(one.samples)}
 
 
 def _by_joint(robot: Robot, values: Array) -> dict[str, float]:

@@ -32,17 +32,8 @@ from typing import Any
 
 from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
+from robodyn_ros.cli import console as terminal
 from robodyn_ros.cli.arm import POSES, TOUR, TOUR_JOINTS, add_arm, read_arm, requested_trajectory
-from robodyn_ros.cli.console import (
-    check_outputs,
-    console,
-    make_file,
-    preparing,
-    print_json,
-    simple_table,
-    tracked,
-    warn,
-)
 from robodyn_ros.cli.verb import ExitCode, add_option, add_simulated, check_used, gather_simulated, only_with
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import loop_default_values
@@ -98,17 +89,17 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> ExitCode:
     """Simulate, write, draw and report; the answer is no if the arm or its control failed."""
     write = _writer(args)
-    check_outputs(args.plot, args.out)
+    terminal.check_outputs(args.plot, args.out)
     given = gather_simulated(args)
     robot = read_arm(args, *given.values())
     trial, seconds = _simulate(args, robot, given)
     if write is not None:
-        make_file("--out", args.out, lambda path: write(path, trial, robot))
+        terminal.make_file("--out", args.out, lambda path: write(path, trial, robot))
     name, found = args.controller, _figures(trial, robot)
     if args.plot is not None:
         title = f"{robot.name} under {name}" if name != PASSIVE else f"{robot.name}, passive"
         title += f", {found['stopped'].partition(': ')[0]}" if found["stopped"] else ""
-        make_file("--plot", args.plot, partial(plot_trial, trial, robot, title))
+        terminal.make_file("--plot", args.plot, partial(plot_trial, trial, robot, title))
     _report(found, name, seconds, args)
     return ExitCode.NO if trial.faults else ExitCode.YES
 
@@ -140,7 +131,7 @@ def _simulate(args: Namespace, robot: Robot, given: dict[str, LoadedParameters])
     args.controller = args.controller or controller.get("controller", "computed_torque")
     passive = args.controller == PASSIVE
     loop = None
-    with preparing(f"preparing {robot.name}"):
+    with terminal.preparing(f"preparing {robot.name}"):
         if not passive:
             loop, unused_by_loop = make_loop(controller | {"controller": args.controller}, robot)
         hardware, unused = make_simulated(simulator | {"brake": False} if passive else simulator, robot)
@@ -196,13 +187,13 @@ def _start(loop: ControlLoop, hardware: Hardware, trajectory: Trajectory | None,
             raise
         raise InputError("--duration", f"is too short for this motion: {problem}", trajectory.duration) from problem
     if goal.overload:
-        warn(goal.overload)
+        terminal.warn(goal.overload)
 
 
 def _run_trial(hardware: Hardware, loop: ControlLoop | None, duration: float) -> Trial:
     """Run the trial, and show its progress on stderr."""
     columns = (BarColumn(), TextColumn("{task.completed:.1f} of {task.total:g} s"), TimeRemainingColumn())
-    with tracked(*columns, total=duration) as update, signals_deferred() as came:
+    with terminal.tracked(*columns, total=duration) as update, signals_deferred() as came:
 
         def show(time: float) -> None:
             update(completed=time)
@@ -241,7 +232,7 @@ def _report(found: dict[str, Any], controller: str, seconds: float, args: Namesp
     """
     written = {name: str(path) for name, path in (("out", args.out), ("plot", args.plot)) if path is not None}
     if args.json:
-        print_json({"controller": controller, **found, "seconds": seconds, **written})
+        terminal.print_json({"controller": controller, **found, "seconds": seconds, **written})
         return
 
     rows = []
@@ -250,10 +241,10 @@ def _report(found: dict[str, Any], controller: str, seconds: float, args: Namesp
         limit = f"{joint['effort_limit']:g} {joint['effort_unit']}" if isfinite(joint["effort_limit"]) else "none"
         told = ("–" if isnan(error) else quantity(error, joint["unit"]) for error in errors)
         rows.append((joint["joint"], *told, f"{digits(joint['effort_greatest'])} {joint['effort_unit']}", limit))
-    out = console()
+    out = terminal.console()
     if found["stopped"]:
         out.print(found["stopped"], style="bold red", soft_wrap=True)
-    out.print(simple_table(("Joint", "RMS error", "Greatest error", "Greatest effort", "Limit"), rows))
+    out.print(terminal.simple_table(("Joint", "RMS error", "Greatest error", "Greatest effort", "Limit"), rows))
     pace = f"{digits(found['simulated'] / seconds)} times real time"
     out.print(f"{found['simulated']:g} s under {controller} in {seconds:.2f} s, {pace}.")
     for what, count in found["faults"].items():

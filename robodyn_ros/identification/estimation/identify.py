@@ -28,16 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
 
-from robodyn_ros.dynamics.parameters import (
-    STANDARD_GRAVITY,
-    least_eigenvalues,
-    moved,
-    parameters_of,
-    standard_parameters,
-    to_inertial,
-    to_parameters,
-    to_pseudo,
-)
+from robodyn_ros.dynamics import parameters as standard
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.estimation.base_parameters import parameter_names, parameter_units
 from robodyn_ros.identification.estimation.regression_model import (
@@ -66,7 +57,7 @@ def identify(
     settings: IdentificationSettings | None = None,
     *,
     validation: Samples | None = None,
-    gravity: ArrayLike = STANDARD_GRAVITY,
+    gravity: ArrayLike = standard.STANDARD_GRAVITY,
     armature: ArrayLike | None = None,
 ) -> Identification:
     """Identify the physically possible inertial and friction parameters that explain the efforts best.
@@ -227,7 +218,7 @@ def with_parameters(robot: Robot, theta: Array, urdf: str = "") -> str:
     if np.shape(theta) != (10 * bodies + 3 * n,) or not np.isfinite(theta).all():
         raise InputError("theta", f"must be {10 * bodies + 3 * n} finite numbers", theta)
     text = UrdfEditor(urdf or robot.urdf)
-    before, after = (t[: 10 * bodies].reshape(-1, 10) for t in (standard_parameters(robot), theta))
+    before, after = (t[: 10 * bodies].reshape(-1, 10) for t in (standard.standard_parameters(robot), theta))
     for body, old, new in zip(robot.bodies, before, after, strict=True):
         if (np.abs(new - old) > UNCHANGED * np.abs(old).max()).any():
             for link, inertial in _link_inertials(robot, body, new):
@@ -242,16 +233,17 @@ def with_parameters(robot: Robot, theta: Array, urdf: str = "") -> str:
 
 def _link_inertials(robot: Robot, body: Body, parameters: Array) -> Iterator[tuple[str, Inertial]]:
     """Links of a body with their new inertials; links that do not change are left out."""
-    if least_eigenvalues(parameters[None])[0] <= 0.0:
+    if standard.least_eigenvalues(parameters[None])[0] <= 0.0:
         raise InputError("theta", f"the parameters of {body.name!r} are those of no body: {parameters}", parameters)
-    whole, links = to_pseudo(parameters), {link.name: link for link in robot.links}
+    whole, links = standard.to_pseudo(parameters), {link.name: link for link in robot.links}
     fixed = {name: own for name in body.links if name != body.name and (own := links[name].inertial) is not None}
-    parts = [moved(to_pseudo(parameters_of(own)), links[name].pose) for name, own in fixed.items()]
+    known = ((standard.parameters_of(own), links[name].pose) for name, own in fixed.items())
+    parts = [standard.moved(standard.to_pseudo(theta), pose) for theta, pose in known]
     others = np.sum(parts, axis=0) if parts else np.zeros((4, 4))
     scale = np.sqrt(np.diag(whole))
     most = eigh(others / np.outer(scale, scale), whole / np.outer(scale, scale), eigvals_only=True)[-1]
     factor = min(1.0, (1.0 - LEAST_REST) / most) if most > 0.0 else 1.0
-    yield body.name, to_inertial(to_parameters(whole - factor * others))
+    yield body.name, standard.to_inertial(standard.to_parameters(whole - factor * others))
     for name, own in fixed.items() if factor < 1.0 else ():
         yield name, Inertial(factor * own.mass, own.com, factor * own.inertia)
 
