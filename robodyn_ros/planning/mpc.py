@@ -49,7 +49,7 @@ from robodyn_ros.engine.program import class_key
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.planning.cost import Cost, Point
 from robodyn_ros.planning.ddp.ilqr import DDP, ILQRSettings
-from robodyn_ros.planning.ddp.passes import DDPMemory, require_expressions
+from robodyn_ros.planning.ddp.passes import require_expressions
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import CheckedSettings, setting, whole
 
@@ -191,7 +191,8 @@ class MPC(Controller):
         duration = perf_counter() - begun
         late = found and (ending == "late" or duration > budget)
         solved = found and not late
-        self.plan, self._age = MPCPlan.of(solver.memory) if solved else None, 0.0
+        m, self._age = solver.memory, 0.0
+        self.plan = MPCPlan(float(m.h[0, 0]), m.x.copy(), m.u.copy(), m.K.copy()) if solved else None
         self._wait = max(self.config.step, REST * duration if late else 0.0)
         self.solve_times.append(duration)
         self.solved, self.late, self.failed = self.solved + solved, self.late + late, self.failed + (not found)
@@ -270,11 +271,6 @@ class MPCPlan(NamedTuple):
     x: Array  # q and q̇, (N + 1, 2n)
     u: Array  # efforts held over each step, (N, n) in [N·m] or [N]
     K: Array  # feedback, (N, n, 2n)
-
-    @classmethod
-    def of(cls, memory: DDPMemory) -> MPCPlan:
-        """The plan in a solver's memory."""
-        return cls(float(memory.h[0, 0]), memory.x.copy(), memory.u.copy(), memory.K.copy())
 
     def effort(self, t: float, q: Array, qd: Array) -> Array:
         """The effort u + K (x - x_plan), (n,), at time t [s] for a state; it may exceed the limits a little."""

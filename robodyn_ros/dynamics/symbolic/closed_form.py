@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.symbolic.algebra import Algebra, Direction, Polynomial, directions, each, is_exact
 from robodyn_ros.dynamics.symbolic.symbols import parameter_symbols, twists
-from robodyn_ros.kinematics.tree import Tree, TreeNode, build_tree
+from robodyn_ros.kinematics.tree import Tree, build_tree
 from robodyn_ros.robot.pose import Array
 
 Polynomials = NDArray[Any]
@@ -187,7 +187,9 @@ def frames(tree: Tree, found: Sequence[Direction], algebra: Algebra) -> list[Fra
         offset = np.array([algebra.number("l", k, i) for i in range(3)], dtype=object)
         position = before.position + before.group @ (before.within @ offset)
         if node.prismatic:
-            position = position + group @ within[:, 2] * _slide(node, algebra)
+            body = node.body
+            slide = algebra.constant(body.ratio) * algebra.q[body.coordinate] + algebra.constant(body.offset)
+            position = position + group @ within[:, 2] * slide
         made.append(Frame(group, axes, within, position))
     return made
 
@@ -209,12 +211,6 @@ def _turn(direction: Direction, algebra: Algebra) -> Polynomials:
     """Rz(φ)."""
     c, s, zero, one = algebra.cosine(direction.angle), algebra.sine(direction.angle), algebra.zero, algebra.one
     return np.array([[c, -s, zero], [s, c, zero], [zero, zero, one]], dtype=object)
-
-
-def _slide(node: TreeNode, algebra: Algebra) -> object:
-    """Return the position of a sliding joint along its axis."""
-    body = node.body
-    return algebra.constant(body.ratio) * algebra.q[body.coordinate] + algebra.constant(body.offset)
 
 
 def _column(polynomials: list[Polynomial]) -> Polynomials:

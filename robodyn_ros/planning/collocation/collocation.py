@@ -35,7 +35,7 @@ from robodyn_ros.planning.collocation.scheme import SCHEMES, Scheme
 from robodyn_ros.planning.cost import MinimumTime, time_alone
 from robodyn_ros.planning.plan import METHODS, Plan
 from robodyn_ros.planning.problem import Problem
-from robodyn_ros.planning.verification import FeasibleMotion, Verification, feasible, infeasibility, verify
+from robodyn_ros.planning.verification import Verification, feasible, infeasibility, verify
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import CheckedSettings, choice, setting, whole
 
@@ -128,23 +128,20 @@ class _MeshRefinement:
 
     def _feasible(self, missed: Plan) -> Plan:
         """The best feasible motion along a path of the search, or along the spline through the stops."""
-        found = [(self._slowed(*kept), self._settings.scheme) for kept in reversed(self._curves)]
+        problem, settings = self._problem, self._settings
+        slowed = [feasible(problem, *kept, settings.tolerance) for kept in reversed(self._curves)]
+        found = [(motion, settings.scheme) for motion in slowed]
         straight = None if self._converged and any(motion for motion, _ in found) else self._along_spline()
         if straight is not None:
-            places = self._problem.stops[1:]
-            stops = [int(np.abs(straight.positions - place).max(axis=1).argmin()) for place in places]
-            found.append((self._slowed(straight, stops), time_scaling.METHOD))
+            stops = [int(np.abs(straight.positions - place).max(axis=1).argmin()) for place in problem.stops[1:]]
+            found.append((feasible(problem, straight, stops, settings.tolerance), time_scaling.METHOD))
         motions = [(motion, method) for motion, method in found if motion is not None]
         if not motions:
             return missed
         best, method = min(motions, key=lambda each: each[0].cost)
         path = ", along the straight path" if method == time_scaling.METHOD else ""
         reason = f"feasible{path}; no optimum: {self._why}"
-        return best.verification.plan(self._problem, best.trajectory, True, reason, best.cost, method, self._begun)
-
-    def _slowed(self, curve: Trajectory, stops: list[int]) -> FeasibleMotion | None:
-        """The feasible motion along a curve; None if there is none."""
-        return feasible(self._problem, curve, stops, self._settings.tolerance)
+        return best.verification.plan(problem, best.trajectory, True, reason, best.cost, method, self._begun)
 
     def _along_spline(self) -> Trajectory | None:
         """The fastest motion along the spline through the stops, slowed down to the given duration; None if none."""
