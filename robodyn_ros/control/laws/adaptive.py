@@ -45,9 +45,10 @@ LEAST_MASS = 1e-3  #: Least added mass of which the centre of mass is reported [
 
 
 class Adaptive(Controller):
-    """Feedback linearisation by the full model, whose load and friction are learnt during the motion: ``bodies``, the
-    learnt difference of each body's standard parameters from the model's, (B, 10), and ``friction``, viscous and
-    Coulomb, (2, n), in [N·m·s/rad, N·s/m] and [N·m, N].
+    """Feedback linearisation by the full model, whose load and friction are learnt during the motion.
+
+    ``bodies`` is the learnt difference of each body's standard parameters from the model's, (B, 10); ``friction`` is
+    viscous and Coulomb friction, (2, n), in [N·m·s/rad, N·s/m] and [N·m, N].
     """
 
     feedback = "acceleration"

@@ -40,7 +40,10 @@ class DisturbanceObserverSettings(CheckedSettings):
 
 
 class DisturbanceObserver(ComputedTorque):
-    """Computed torque, minus ``disturbance``: the joint efforts r (n,) that are not in the model, in [N·m] or [N]."""
+    """Computed torque, minus an estimate of the efforts that are not in the model.
+
+    It is ``disturbance``, r (n,) in [N·m] or [N].
+    """
 
     settings = DisturbanceObserverSettings
     quickness = "gains.<joint>.natural_frequency, or disturbance_observer.gain"
