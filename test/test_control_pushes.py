@@ -26,7 +26,7 @@ ARMS = {
 }
 """The tool, a pose, and the inertia of the rotors that the URDF does not tell [kg m²]."""
 
-PERIOD, RISE = 1e-3, 0.3
+PERIOD, RISE = 2e-3, 0.3
 """Of the states, and time in which a push rises [s]."""
 
 

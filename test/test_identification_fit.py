@@ -47,7 +47,7 @@ NOMINAL = np.concatenate([SOLID, 1.3 * SOLID, [0.4, 0.7]])
 def test_exact_without_noise(name):
     robot = {"prr": PRR, "rr": RR, **AWKWARD}[name]
     arm = Unknown(robot)
-    found = identify(robot, arm.motion(200), validation=arm.motion(50, seed=9))
+    found = identify(robot, arm.motion(200), IdentificationSettings(folds=2), validation=arm.motion(50, seed=9))
     truth = found.base.values(arm.theta)
     assert found.rank == found.base.rank
     assert_allclose(found.base_values, truth, atol=1e-10 * np.abs(truth).max())
@@ -239,8 +239,7 @@ def test_a_joint_that_did_not_move_is_said_so():
     assert np.isinf(found.base_errors).any()
 
 
-@pytest.mark.parametrize("precision", [1e4, 1e8, 1e12])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("seed", "precision"), [(0, 1e4), (1, 1e8), (2, 1e12)])
 def test_data_that_want_an_impossible_body_leave_it_clear_of_the_boundary(seed, precision):
     """However precise they are: beyond, rounding decides what is possible."""
     wanted = NOMINAL.copy()
@@ -306,13 +305,13 @@ def test_friction_alone_that_joints_do_not_have(viscous):
 
 def test_weights_and_motions():
     arm = Unknown(RR)
-    good, bad = arm.motion(100, seed=1), arm.motion(100, seed=2)
+    good, bad = (arm.motion(100, seed=seed, noise=1e-3) for seed in (1, 2))
     bad = replace(bad, effort=bad.effort + 50.0, weight=np.zeros(100))
     both = Samples.joined([good, bad])
     assert both.motions.tolist() == [0.0] * 100 + [1.0] * 100
-    found = identify(RR, both, IdentificationSettings(robust=False))
-    truth = found.base.values(arm.theta)
-    assert_allclose(found.base_values, truth, atol=1e-10)
+    found, alone = (identify(RR, samples, IdentificationSettings(robust=False)) for samples in (both, good))
+    assert_allclose(found.base_values, alone.base_values, rtol=1e-10)
+    assert_allclose(found.base_values, found.base.values(arm.theta), rtol=0.05, atol=0.01)
     folds = Samples.joined([good, bad, good]).folds(3)
     assert [int(fold.sum()) for fold in folds] == [100, 100, 100]
     assert (sum(folds) == 1).all()
