@@ -99,43 +99,6 @@ def test_check_holds_and_orders_the_chosen_joints(folder, command):
     same(loads[1], loads[0])
 
 
-def test_derive_has_the_numbers_of_the_chosen_joints(folder, command):
-    pytest.importorskip("sympy", reason="`robodyn derive` writes formulas with SymPy")
-    more = ("--numbers", "--of", "mass_matrix")
-    texts = [command.out("derive", *arm, *more) for arm in (["fixed.urdf"], ["grip.urdf", *CHOSEN])]
-    found = [re.findall(r"\d+\.\d+", text) for text in texts]
-    assert found[1] == found[0]
-    assert len(found[0]) > 8
-
-
-def test_export_has_the_equations_of_the_chosen_joints(folder, command):
-    efforts = []
-    for arguments in (["fixed.urdf"], ["grip.urdf", *CHOSEN]):
-        exec(command.out("export", *arguments, "--language", "python", "--of", "gravity", "--out", "-"), written := {})
-        efforts.append(written["gravity"]([0.3, -1.0, 0.2]))
-    assert np.allclose(*efforts, rtol=1e-9)
-    assert np.ptp(efforts[0]) > 1.0
-
-
-@pytest.mark.parametrize(
-    ("verb", "more"),
-    [
-        ("compile", ["--of", "gravity", "--dynamics", "rnea"]),
-        ("validate", ["--states", "5", "--motions", "0"]),
-    ],
-)
-def test_a_verb_works_on_the_chosen_joints(verb, more, folder, said):
-    """Its figures are times, sizes or rounding errors; that of the joints is theirs."""
-    if verb == "validate":
-        pytest.importorskip("mujoco", reason="`robodyn validate` compares with MuJoCo")
-    made = said(verb, "grip.urdf", *CHOSEN, *more)
-    assert made.keys() == said(verb, "fixed.urdf", *more).keys()
-
-
-def test_bench_measures_the_chosen_joints(folder, said):
-    assert said("bench", "grip.urdf", *CHOSEN, "--rounds", "1")["/joints"] == 3
-
-
 @pytest.mark.parametrize("verb", ["simulate", "compare"])
 def test_a_parameter_file_chooses_the_joints(verb, folder, said):
     nothing = folder / "nothing.yaml"
@@ -158,22 +121,10 @@ tune: {{natural_frequency: [5.0, 20.0]}}
 """
 
 
-@pytest.mark.thorough
-def test_a_study_locks_the_joints_that_its_parameters_leave_out(folder, command):
-    pytest.importorskip("pyarrow", reason="`robodyn sweep` writes Parquet")
-    chosen = {"controller": "joints: [elevator, shoulder, wrist],", "simulator": "locked_joints.grip: 0.07,"}
-    found = []
-    for arm, given in (("fixed", {"controller": "", "simulator": ""}), ("grip", chosen)):
-        (folder / f"{arm}.yaml").write_text(STUDY.format(arm=f"{arm}.urdf", **given), encoding="utf-8")
-        line = ("sweep", f"{arm}.yaml", "--out", arm, "--no-report", "--workers", "0")
-        found.append(numbers(command.json(*line, code=None)))
-    same(found[1], found[0])
-
-
 @pytest.mark.parametrize("verb", ["sweep", "tune"])
 @pytest.mark.parametrize("where", ["line", pytest.param("study", marks=pytest.mark.thorough)])
 def test_a_study_is_of_the_chosen_joints(verb, where, folder, command):
-    """By the options, and by its own list of joints."""
+    """By the options, and by its own list of joints, which the parameters of the nodes may have as well."""
     few = "population: 2, generations: 1, cases: 2, unseen: 2}"
     whole, of_line, locked = STUDY.replace("20.0]}}", f"20.0], {few}}}"), CHOSEN, ""
     if where == "study":

@@ -91,6 +91,18 @@ class Bench:
         return {joint.name: joint for joint in self.procedure.outcome.joints}
 
 
+def commissioned(dynamics, plant, settings=None, *, steps=PERIOD, late=0):
+    """The outcome of the procedure where efforts act some periods after their state, and the efforts it asked for."""
+    procedure = Commissioning(dynamics, settings)
+    efforts = [np.zeros(dynamics.robot.n)] * late
+    while not procedure.finished:
+        assert plant.time < 300.0, procedure.stage
+        efforts.append(procedure.update(plant.time, plant.q, plant.qd).copy())
+        plant.apply(efforts[-1 - late])
+        plant.step(steps)
+    return procedure.outcome, np.array(efforts)
+
+
 def one(index, **changes):
     """A transmission for one joint, the others direct."""
     return [TransmissionSettings(**changes) if i == index else TransmissionSettings() for i in range(3)]
@@ -273,15 +285,8 @@ def test_a_finger_is_not_pressed_against_its_stop(monkeypatch, start, end, stop)
         return rd.create_dynamics("rnea", rd.load_robot(arms.robot("gripper", arms.link("hand"), tip, slide)))
 
     plant = Plant(finger(stop), q0=[start], friction=[FrictionSettings(0.5, 1.0)])
-    procedure, pressed = Commissioning(finger(end)), []
-    while not procedure.finished:
-        assert plant.time < 100.0, procedure.stage
-        effort = procedure.update(plant.time, plant.q, plant.qd)
-        pressed.append(abs(float(effort[0])))
-        plant.apply(effort)
-        plant.step(PERIOD)
-    outcome = procedure.outcome
-    assert max(pressed) < 9.0  # of 20; a push has 4
+    outcome, efforts = commissioned(finger(end), plant)
+    assert np.abs(efforts).max() < 9.0  # of 20; a push has 4
     if end == stop:
         assert outcome.good, markdown(report(outcome))
         assert outcome.joints[0].friction == pytest.approx(1.0, rel=0.05)
@@ -313,42 +318,31 @@ def test_an_arm_without_effort_limits_is_refused():
         Commissioning(rd.create_dynamics("rnea", robot))
 
 
+def ur5():
+    path = industrial.urdfs().get("ur5_robot")
+    if path is None:
+        pytest.skip("example-robot-data is not installed")
+    return rd.create_dynamics("rnea", rd.load_robot(path))
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("friction", [0.0, 1.0])
 @pytest.mark.parametrize("lateness", [5, 10])
 def test_efforts_that_come_late_commission_light_wrists_too(friction, lateness):
     """A UR5 whose efforts act some ms after the state that they answer, without friction and with some."""
-    path = industrial.urdfs().get("ur5_robot")
-    if path is None:
-        pytest.skip("example-robot-data is not installed")
-    dynamics = rd.create_dynamics("rnea", rd.load_robot(path))
+    dynamics = ur5()
     dry = [FrictionSettings(0.1 * f, f) for f in friction * np.array([4.0, 4.0, 3.0, 1.5, 1.5, 0.8])]
     plant = Plant(dynamics, q0=[0, np.pi / 2, 0, -np.pi / 2, 0, 0], friction=dry)
-    procedure = Commissioning(dynamics)
-    late = [np.zeros(6)] * lateness  # periods of 1 ms
-    while not procedure.finished:
-        assert plant.time < 300.0, procedure.stage
-        late.append(procedure.update(plant.time, plant.q, plant.qd).copy())
-        plant.apply(late.pop(0))
-        plant.step(1)
-    assert not procedure.outcome.stopped
-    assert all(joint.follows for joint in procedure.outcome.joints)
+    outcome, _ = commissioned(dynamics, plant, steps=1, late=lateness)  # periods of 1 ms
+    assert not outcome.stopped
+    assert all(joint.follows for joint in outcome.joints)
 
 
 def test_an_arm_of_six_joints_hanging_down():
     """A UR5: joints that gravity does not act on, and a last one so light that friction hides its inertia."""
-    path = industrial.urdfs().get("ur5_robot")
-    if path is None:
-        pytest.skip("example-robot-data is not installed")
-    friction = [4.0, 4.0, 3.0, 1.5, 1.5, 0.8]
-    dynamics = rd.create_dynamics("rnea", rd.load_robot(path))
+    dynamics, friction = ur5(), [4.0, 4.0, 3.0, 1.5, 1.5, 0.8]
     plant = Plant(dynamics, q0=[0, np.pi / 2, 0, 0, 0, 0], friction=[FrictionSettings(0.1 * f, f) for f in friction])
-    procedure = Commissioning(dynamics, replace(QUICK, push_time=3.0))
-    while not procedure.finished:
-        assert plant.time < 300.0, procedure.stage
-        plant.apply(procedure.update(plant.time, plant.q, plant.qd))
-        plant.step(PERIOD)
-    outcome = procedure.outcome
+    outcome, _ = commissioned(dynamics, plant, replace(QUICK, push_time=3.0))
     assert outcome.good, markdown(report(outcome))
     np.testing.assert_allclose([joint.friction for joint in outcome.joints], friction[::-1], rtol=0.05)
     assert np.isnan(outcome.joints[0].inertia)
@@ -361,9 +355,5 @@ def test_joints_without_friction_do_not_drift_away_before_their_stroke(monkeypat
     models = pytest.importorskip("airo_models")
     dynamics = rd.create_dynamics("rnea", rd.load_robot(models.get_urdf_path("ur5e")), armature=np.full(6, 0.1))
     plant = Plant(dynamics, q0=[0, np.pi / 2, 0, -np.pi / 2, 0, 0])
-    procedure = Commissioning(dynamics)
-    while not procedure.finished:
-        assert plant.time < 300.0, procedure.stage
-        plant.apply(procedure.update(plant.time, plant.q, plant.qd))
-        plant.step(2)
-    assert procedure.outcome.good, markdown(report(procedure.outcome))
+    outcome, _ = commissioned(dynamics, plant, steps=2)
+    assert outcome.good, markdown(report(outcome))

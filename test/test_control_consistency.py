@@ -375,16 +375,22 @@ def test_a_velocity_that_jumped_is_confirmed_only_by_positions_that_agree(period
         assert any(confirmed) == moves, period
 
 
+def with_friction(qd, states, **settings):
+    """A monitor, its model and the last position of an arm whose model has friction and is right, at a velocity."""
+    model, qd = rd.create_dynamics("rnea", rd.load_robot(arms.PRR)), np.array(qd)
+    model.configure(viscous=(3.0, 2.0, 0.5), coulomb=(4.0, 1.0, 0.3))
+    monitor = ConsistencyMonitor(model, **settings)
+    for step in range(states):
+        q = np.array([0.3, -0.2, 0.5]) + 0.002 * step * qd
+        monitor.update(0.002 * step, q, qd, model.inverse(q - 0.001 * qd, qd, np.zeros(3)))
+    return monitor, model, q
+
+
 @pytest.mark.parametrize("qd", [(0.0, 0.0, 0.0), (0.1, -0.4, 0.3)])
 def test_the_possible_error_of_accelerations_is_that_of_the_efforts_through_the_inverse_mass_matrix(qd):
     """Here of friction alone: unknown friction, and what the model has."""
-    model, qd = rd.create_dynamics("rnea", rd.load_robot(arms.PRR)), np.array(qd)
-    model.configure(viscous=(3.0, 2.0, 0.5), coulomb=(4.0, 1.0, 0.3))
     none = dict.fromkeys(("model_error", "unknown_payload", "push_force", "velocity_delay"), 0.0)
-    monitor = ConsistencyMonitor(model, unknown_friction=0.05, **none)
-    for step in range(21):
-        q = np.array([0.3, -0.2, 0.5]) + 0.002 * step * qd
-        monitor.update(0.002 * step, q, qd, model.inverse(q - 0.001 * qd, qd, np.zeros(3)))
+    monitor, model, q = with_friction(qd, 21, unknown_friction=0.05, **none)
     friction = 0.05 * model.robot.effort_limit + [4.0, 1.0, 0.3] + np.array([3.0, 2.0, 0.5]) * np.abs(qd)
     error = np.abs(np.linalg.inv(model.mass_matrix(q))) @ friction
     np.testing.assert_allclose(monitor.memory.acceleration_error, error, rtol=0.01)
@@ -422,13 +428,8 @@ def test_the_travel_of_a_joint_that_stands_is_that_of_all_joints_since_it_moved(
 
 def test_the_residual_of_an_exact_model_is_its_friction():
     """Viscous and Coulomb friction that the model has, too; friction of the URDF is not in the model."""
-    model = rd.create_dynamics("rnea", rd.load_robot(arms.PRR))
-    model.configure(viscous=(3.0, 2.0, 0.5), coulomb=(4.0, 1.0, 0.3))
-    monitor, q, qd = ConsistencyMonitor(model), np.array([0.3, -0.2, 0.5]), np.array([0.1, -0.4, 0.3])
-    for step in range(700):
-        state = q + 0.002 * step * qd
-        monitor.update(0.002 * step, state, qd, model.inverse(state - 0.001 * qd, qd, np.zeros(3)))
-    friction = np.array([3.0, 2.0, 0.5]) * qd + np.array([4.0, 1.0, 0.3]) * np.sign(qd)
+    monitor, *_ = with_friction((0.1, -0.4, 0.3), 700)
+    friction = np.array([3.0, 2.0, 0.5]) * (0.1, -0.4, 0.3) + np.array([4.0, 1.0, 0.3]) * np.sign((0.1, -0.4, 0.3))
     np.testing.assert_allclose(monitor.memory.residual, friction, rtol=0.01)
 
 
