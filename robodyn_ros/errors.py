@@ -5,15 +5,18 @@
 
 Every message that refuses a name ends with :func:`is_it`, the name that a mistyped one was meant to be. Names are
 compared by ``difflib``, whole and word by word. The beginning of a word stands for the word: ``blend`` is
-``blend_time``.
+``blend_time``. :func:`signals_deferred` has the exceptions that signals raise wait.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
-from collections.abc import Iterable
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import SequenceMatcher
 from importlib import import_module
 from importlib.util import find_spec
@@ -331,3 +334,29 @@ def _ratio(one: str, other: str) -> float:
 
 def _words(name: str) -> list[str]:
     return [word for word in re.split(r"[\W_]+", name.lower()) if word]
+
+
+@contextmanager
+def signals_deferred() -> Iterator[list[int]]:
+    """Have SIGINT, SIGTERM and SIGHUP take effect at the end of the block; yields those that have come.
+
+    What such a signal interrupts, such as the start of a process, is then either done and known, or not begun. Python
+    loses an exception that a handler raises as C calls a function, and IPOPT takes it for a wish to stop: what calls
+    such code looks at what has come.
+    """
+    came: list[int] = []
+    if threading.current_thread() is not threading.main_thread():  # handlers run in the main thread only
+        yield came
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    for number, handler in before.items():
+        if callable(handler):
+            signal.signal(number, lambda number, _: came.append(number))
+    try:
+        yield came
+    finally:
+        for number, handler in before.items():
+            if callable(handler):
+                signal.signal(number, handler)
+        for late in came:
+            signal.raise_signal(late)

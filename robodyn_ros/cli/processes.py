@@ -31,8 +31,7 @@ from typing import IO, Any, NoReturn
 from robodyn_ros.cli.verb import GivenParameters, add_option, only_with
 from robodyn_ros.control.parameter_file import LoadedParameters, parameters_text, read_parameters
 from robodyn_ros.die_with_parent import dying_with_parent
-from robodyn_ros.errors import ConfigurationError, NotReadyError, RobodynError
-from robodyn_ros.interrupts import signals_deferred
+from robodyn_ros.errors import ConfigurationError, NotReadyError, RobodynError, signals_deferred
 
 DOMAINS = range(1, 101)
 """Domains whose ports (7400 + 250 domain, and a few more) stay below the ephemeral ports of Linux (from 32768)."""

@@ -40,8 +40,7 @@ from robodyn_ros.control.loop_settings import loop_default_values
 from robodyn_ros.control.motion.trajectory import Trajectory, joint_order, read_trajectory
 from robodyn_ros.control.parameter_file import LoadedParameters
 from robodyn_ros.document.text import digits, quantity
-from robodyn_ros.errors import InputError, LimitError
-from robodyn_ros.interrupts import signals_deferred
+from robodyn_ros.errors import InputError, LimitError, signals_deferred
 from robodyn_ros.planning.plan import Plan
 from robodyn_ros.plugins import available
 from robodyn_ros.robot import Robot

@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 from robodyn_ros.checks import check_choice
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.engine.casadi import ca
-from robodyn_ros.errors import ConfigurationError, InputError
-from robodyn_ros.interrupts import signals_deferred
+from robodyn_ros.errors import ConfigurationError, InputError, signals_deferred
 from robodyn_ros.planning import time_scaling
 from robodyn_ros.planning.collocation.initial_guess import initial_guesses
 from robodyn_ros.planning.collocation.program import Guess, Mesh, NonlinearProgram, require_time
