@@ -162,11 +162,11 @@ class ExportedArm:
             self.code.core_trajectory_destroy(ctypes.c_void_p(back))
         return refusal.why == 0, refusal
 
-    def stream_pose(self, t: float, pose: np.ndarray) -> bool:
-        """A pose (4, 4) that the tool is to have; whether it is taken."""
+    def stream_pose(self, t: float, pose: np.ndarray, frame: int = -1) -> bool:
+        """A pose (4, 4) that the tool is to have, in a link's frame or the root's; whether it is taken."""
         numbers = np.concatenate((pose[:3, 3], pose[:3, :3].ravel()))
         times = ctypes.c_double(t), ctypes.c_double(np.nan)
-        return self.code.arm_tool(self.arm, 0, -1, *times, at(numbers)).why == 0
+        return self.code.arm_tool(self.arm, 0, frame, *times, at(numbers)).why == 0
 
     def expected(self, t: float) -> np.ndarray:
         """The reference (4, n) at a time."""
@@ -174,11 +174,27 @@ class ExportedArm:
         assert self.code.core_expected(self.core, ctypes.c_double(t), at(found)).why == 0
         return found
 
-    def words(self, refusal: Refusal) -> str:
-        """A refusal in words."""
-        text = ctypes.create_string_buffer(400)
-        self.code.arm_refusal_text(ctypes.byref(refusal), text, 400)
+    def words(self, refusal: Refusal, size: int = 400) -> str:
+        """A refusal in words, in a number of bytes."""
+        text = ctypes.create_string_buffer(b"~" * size, size)
+        self.code.arm_refusal_text(ctypes.byref(refusal), text, ctypes.c_size_t(size))
         return text.value.decode()
+
+    def memory(self) -> Any:
+        """The members of the core's memory, as views."""
+        return views_at(core_structs(self.n).type_of("State"), self.code.core_state(self.core))
+
+    def wrench(self) -> np.ndarray:
+        """The external wrench at the observed link, in its axes: force and torque, (6,)."""
+        found = np.zeros(6)
+        self.code.arm_wrench(self.arm, at(found))
+        return found
+
+    def in_root(self, what: int, pose: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+        """A pose, a twist or a wrench of the tool, given in a frame at a pose (4, 4), in the root's frame."""
+        given = np.array(numbers)
+        self.code.arm_to_root(what, at(np.ascontiguousarray(pose)), at(given))
+        return given
 
     def __del__(self) -> None:
         self.code.arm_destroy(self.arm)

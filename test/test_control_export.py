@@ -29,6 +29,7 @@ import pytest
 import yaml
 from exported_arm import BLIND, KEEP, SEND, ExportedArm, library
 from once import kept_folder, once
+from scipy.spatial.transform import Rotation
 
 import robodyn_ros as rd
 from robodyn_ros.about import COPYRIGHT, LICENCE
@@ -452,7 +453,7 @@ def test_settings_are_those_of_the_node(name: str) -> None:
 def test_a_pose_that_is_streamed_is_reached_as_by_the_node(name: str, away: float) -> None:
     """The arm is where its reference is; both take it from the core, with the numbers of their own texts.
 
-    The target is out of reach for a while, and comes back.
+    The target is out of reach for a while, and comes back. Poses come in the frame of one link after the other.
     """
     given = {"externally_supported": True, "stream.speed": [0.1, 2.0], "blend_time": 0.0, "plausibility": False}
     both = Twins(name, "computed_torque", given)
@@ -470,7 +471,9 @@ def test_a_pose_that_is_streamed_is_reached_as_by_the_node(name: str, away: floa
         command = loop.update(t, t, q.copy(), qd.copy())
         if k % 20 == 0:
             pose = target if k >= 700 else farther
-            assert arm.stream_pose(t, pose)
+            frame = k // 20 % (len(robot.links) + 1) - 1
+            axes = np.eye(4) if frame < 0 else kinematics.pose(robot.links[frame].name, q)
+            assert arm.stream_pose(t, np.linalg.inv(axes) @ pose, frame)
             loop.move_tool("pose", pose, t)
         expected = arm.expected(t)
         np.testing.assert_allclose(loop.expected(0.0)[1], expected, atol=1e-9)
@@ -478,6 +481,36 @@ def test_a_pose_that_is_streamed_is_reached_as_by_the_node(name: str, away: floa
         assert command.fault is None
         q, qd = expected[:2]
     np.testing.assert_allclose(kinematics.pose(tool.link, q), target, atol=1e-4)
+
+
+def test_twists_and_wrenches_of_a_frame_are_turned_and_poses_are_moved_too() -> None:
+    arm = Twins("prr", "computed_torque", {}).exported
+    rng = np.random.default_rng(4)
+    turns = Rotation.random(2, random_state=5).as_matrix()
+    pose, given = np.eye(4), rng.uniform(-1.0, 1.0, 6)
+    pose[:3, :3], pose[:3, 3] = turns[0], [0.3, -0.7, 1.1]
+    for what in (TWIST, WRENCH):
+        found = arm.in_root(what - POSE, pose, given)
+        np.testing.assert_allclose(found.reshape(2, 3), given.reshape(2, 3) @ turns[0].T, rtol=1e-12)
+    found = arm.in_root(0, pose, np.concatenate((given[:3], turns[1].ravel())))
+    np.testing.assert_allclose(found[:3], turns[0] @ given[:3] + pose[:3, 3], rtol=1e-12)
+    np.testing.assert_allclose(found[3:].reshape(3, 3), turns[0] @ turns[1], atol=1e-12)
+
+
+def test_the_wrench_is_told_in_the_axes_of_the_link() -> None:
+    both = Twins("prr", "computed_torque", {"contact.observe": "tool"})
+    memory, given = both.exported.memory(), np.arange(1.0, 7.0)
+    memory.q[:], memory.external[both.robot.n : both.robot.n + 6] = [0.4, 0.3, -1.1], given
+    axes = Kinematics(both.robot).pose(StreamedTool.of(both.robot).link, memory.q)[:3, :3]
+    np.testing.assert_allclose(both.exported.wrench().reshape(2, 3), given.reshape(2, 3) @ axes, rtol=1e-12)
+
+
+def test_a_text_that_is_too_long_is_cut_at_the_end_of_its_place() -> None:
+    arm = Twins("prr", "computed_torque", {}).exported
+    _, refusal = arm.follow(np.array([1.0]), [np.full((1, 3), 9.0), None, None, None], np.nan, 5.0)
+    whole = arm.words(refusal)
+    assert "9" in whole
+    assert [arm.words(refusal, size) for size in range(1, 100)] == [whole[: size - 1] for size in range(1, 100)]
 
 
 def test_a_refusal_has_the_words_of_the_node() -> None:
