@@ -180,6 +180,19 @@ class ExportedArm:
         self.code.arm_refusal_text(ctypes.byref(refusal), text, ctypes.c_size_t(size))
         return text.value.decode()
 
+    def fault_words(self) -> str:
+        """The fault of the latest update in words."""
+        text = ctypes.create_string_buffer(400)
+        self.code.arm_fault_text(at(self.report), text, ctypes.c_size_t(400))
+        return text.value.decode()
+
+    def does_not_hold(self, settings: ctypes.c_void_p, now: ctypes.c_void_p | None, q: np.ndarray | None) -> str:
+        """Why the limits of settings do not hold the arm at q (n,), if it is known; "" if they do."""
+        text = ctypes.create_string_buffer(400)
+        held = self.code.arm_settings_hold(settings, now, at(q), text, ctypes.c_size_t(400))
+        assert bool(held) == (not text.value)
+        return text.value.decode()
+
     def memory(self) -> Any:
         """The members of the core's memory, as views."""
         return views_at(core_structs(self.n).type_of("State"), self.code.core_state(self.core))

@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -38,6 +38,7 @@ from robodyn_ros.control import ControlLoop, Reference, Trajectory
 from robodyn_ros.control.export.controller_parameters import known_defaults
 from robodyn_ros.control.export.ros2_control import ExportedFiles, export_package, with_mock_hardware, write_package
 from robodyn_ros.control.faults.table import REACTIONS
+from robodyn_ros.control.limits import RISE, StaticLoad
 from robodyn_ros.control.loop_settings import make_loop_settings, model_parameters, with_streams
 from robodyn_ros.control.motion.streams import StreamedTool
 from robodyn_ros.control.parameter_file import FileParameters
@@ -237,6 +238,9 @@ def industrial_arm(name: str) -> str:
     return re.sub(r'(<joint name="panda_finger_joint\d" type=)"prismatic"', r'\1"fixed"', text)
 
 
+NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.])")
+
+
 class Twins:
     """The exported loop and that of Python, which get the same."""
 
@@ -280,6 +284,12 @@ class Twins:
         else:
             assert what == SEND
             np.testing.assert_array_equal(self.exported.effort, command.effort)
+            if command.fault:
+                texts = self.exported.fault_words(), f"{command.fault}: {command.problem}"
+                told, known = (text.partition(" (latched") for text in texts)
+                assert (NUMBER.sub("", told[0]), told[1]) == (NUMBER.sub("", known[0]), known[1])
+                same = (np.array(NUMBER.findall(text), dtype=float) for text, *_ in (told, known))
+                np.testing.assert_allclose(*same, rtol=6e-3)  # of three digits
         return what, command
 
 
@@ -507,10 +517,35 @@ def test_the_wrench_is_told_in_the_axes_of_the_link() -> None:
 
 def test_a_text_that_is_too_long_is_cut_at_the_end_of_its_place() -> None:
     arm = Twins("prr", "computed_torque", {}).exported
-    _, refusal = arm.follow(np.array([1.0]), [np.full((1, 3), 9.0), None, None, None], np.nan, 5.0)
+    _, refusal = arm.follow(np.array([1.0]), [np.full((1, 3), 9.125), None, None, None], np.nan, 5.0)
     whole = arm.words(refusal)
-    assert "9" in whole
+    assert "9.125" in whole
     assert [arm.words(refusal, size) for size in range(1, 100)] == [whole[: size - 1] for size in range(1, 100)]
+
+
+@pytest.mark.parametrize("q", [None, [0.4, 0.3, -0.2]])
+def test_limits_hold_the_arm_from_the_loads_of_the_node_on(q: list[float] | None) -> None:
+    """Where those that are in force do not, from such a load on, others may be as low."""
+    both = Twins("prr", "computed_torque", {"gravity": [1.0, -2.0, -9.0]})
+    arm, place = both.exported, None if q is None else np.array(q)
+    load = (StaticLoad.anywhere if q is None else partial(StaticLoad.at, q=place))(both.dynamics, carried=False)
+    where = "in most poses" if q is None else "where the arm is"
+    for index, joint in enumerate(both.robot.joint_names):
+        effort, rate = load.gravity[index], load.rise[index] / RISE
+        assert effort > 0.1
+        for name, least, said in (
+            (f"effort_limits.{joint}", effort, f"gravity takes {effort:g} or more {where}"),
+            (f"effort_rate_limits.{joint}", rate, f"does not hold the arm {where}: make it {rate:g} per s"),
+        ):
+            enough, less, little, half = (
+                both.prepared(both.given | {name: ratio * least}) for ratio in (1.0001, 0.9999, 0.49, 0.5)
+            )
+            assert arm.does_not_hold(enough, None, place) == ""
+            assert re.match(rf"{name}: .*{said}", arm.does_not_hold(less, None, place))
+            if q is not None:
+                assert [arm.does_not_hold(each, half, place) != "" for each in (less, half, little)] == [0, 0, 1]
+            for settings in (enough, less, little, half):
+                arm.code.arm_settings_destroy(settings)
 
 
 def test_a_refusal_has_the_words_of_the_node() -> None:
@@ -642,7 +677,7 @@ def test_without_usable_states_the_commands_stay_until_a_reaction_is_due_and_are
 
 @pytest.mark.parametrize("left", ["gravity", "zero", "damping"])
 def test_what_a_deactivation_leaves_on_the_drives(prr: Exported, left: str) -> None:
-    made = with_parameters(prr, mit_limits="500.0\t5.0", on_deactivate=left, plausibility="false")
+    made = with_parameters(prr, mit_limits="500.0\t0.2", on_deactivate=left, plausibility="false")
     rows = standing(200)
     moving: list[float] = []
     for k in range(200):
@@ -654,7 +689,7 @@ def test_what_a_deactivation_leaves_on_the_drives(prr: Exported, left: str) -> N
         q = STANDS + (0.5 * PERIOD * 199 if is_told else 0.0)
         gravity = rd.create_dynamics("rnea", rd.load_robot(PRR), gravity=prr.given["gravity"]).gravity(q)
         np.testing.assert_allclose(effort, 0.0 if left == "zero" else gravity, rtol=1e-9)
-        assert (velocity == 0.0).all() and (stiffness == 0.0).all() and ((damping > 0.0) == (left == "damping")).all()
+        assert (velocity == 0.0).all() and (stiffness == 0.0).all() and (damping == 0.2 * (left == "damping")).all()
         assert ("deactivated in motion, at 0.5" in said) == is_told
 
 
