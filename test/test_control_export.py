@@ -434,6 +434,7 @@ def test_settings_are_those_of_the_node(name: str) -> None:
         for joint in robot.joint_names:
             values[f"gains.{joint}.stiffness"] = float(rng.choice([0.0, 20.0]))
             values[f"gains.{joint}.damping"] = float(rng.choice([0.0, 3.0]))
+        values |= {f"stream.{what}": rng.uniform(0.1, 2.0, 2).tolist() for what in ("speed", "acceleration")}
         values |= {"gravity": rng.uniform(-9.0, 9.0, 3).tolist(), "payload.mass": 0.3,
                    "payload.com": [0.01, -0.02, 0.03],
                    "payload.inertia": slender_rod(0.1 * rng.normal(size=3))}  # fmt: skip
