@@ -105,7 +105,7 @@ class RunningCore(Uncopied):
         with suppress(Exception):  # of a model; if the law uses it too, that becomes a fault of the law
             found: Judgement = judged(self.settings, sampling_of(memory), memory.q.copy())
             stiffness, damping = (np.ascontiguousarray(part) for part in found.feedback)
-            self._ask("SET_CARRIED", value=found.carried, limit=found.settled_until, numbers=(stiffness, damping))
+            self._ask("SET_CARRIED", value=found.carried, limit=found.stable_until, numbers=(stiffness, damping))
 
     def _ask(self, what: str, name: str = "", part: str = "", **arguments: Any) -> Record:
         """Send a request, with members of the struct ``Request``, to the core, between two periods. If the core may
@@ -223,7 +223,7 @@ class RunningCore(Uncopied):
 
 def sampling_of(memory: Any) -> StateSampling:
     """Period and delay of the states, as the core has measured them."""
-    return StateSampling(float(memory.period), float(memory.delay), float(memory.carried))
+    return StateSampling(float(memory.period), float(memory.delay), float(memory.carried), bool(memory.unstable))
 
 
 def _adds(settings: LoopSettings) -> list[list[float]]:

@@ -99,7 +99,7 @@ static int judge_publisher(const Settings* s, State* m) {
 }
 
 static int judge_rate(const Settings* s, State* m) {
-  if (!(m->carried < 1 || m->period > s->state_timeout)) return -1;
+  if (!(m->unstable || m->period > s->state_timeout)) return -1;
   say(m, TOO_RARE, 0, m->carried, m->period);
   return FAULT_RATE;
 }

@@ -160,7 +160,7 @@ void core_stop(Core* c) {
   m->time = -INFINITY; m->references.source = WAITING; m->references.next = 0;
   reset_step(&m->memory);
   m->active = 0;
-  m->count = 0; m->period = m->delay = m->before = 0; m->carried = 1; m->sampling_last = -INFINITY;
+  m->count = 0; m->period = m->delay = m->before = 0; m->carried = 1; m->unstable = 0; m->sampling_last = -INFINITY;
   m->judged_q[0] = NAN;
   copy(m->carried_stiffness, s->stiffness); copy(m->carried_damping, s->damping);
   core_acknowledge(c);
@@ -213,6 +213,7 @@ static int run_period(Core* c) {
     m->to_judge = 1;
     if (s->judge) s->judge();
   }
+  note_growth(m);
   /* contact, faults */
   observe(s, m, dt, p->q, p->qd, begins);
   for (int k = 0; k < N + 8; ++k) p->external[k] = m->external[k];

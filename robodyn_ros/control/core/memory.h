@@ -229,8 +229,11 @@ typedef struct {
   double good_t, good_ahead, refused_t, refused_ahead, refused_since;
   /* their rate */
   int64_t count;
-  double period, delay, carried, judged_period, judged_delay, settled_until;
-  double sampling_last, sampling_age, before; /* time and age of the latest state, and the period before it [s] */
+  double period, delay, carried, judged_period, judged_delay;
+  double stable_until; /* greatest sum of period and delay of which the gains are known to be stable [s] */
+  double growth;       /* logarithm of the factor by which gaps have amplified a deviation [-] */
+  int64_t unstable;    /* from when that was GROWTH until the states allow the gains again */
+  double sampling_last, sampling_age, before; /* time and age of the latest state, and the period before it, 0 if there is none [s] */
   double mean, longest, oldest; /* mean period; recent greatest period, and greatest age [s] */
   double judged_q[N]; /* where the gains were checked; NAN if they have to be checked */
   double carried_stiffness[N], carried_damping[N];

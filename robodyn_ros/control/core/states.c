@@ -9,6 +9,7 @@
 #define FIRST_PERIODS 2 /* number of measured periods before their mean is used */
 #define SAMPLING_MEMORY 10.0 /* number of periods in their mean */
 #define SAMPLING_CHANGE 0.1 /* change of period or delay after which the gains are checked again, relative to their sum */
+#define GROWTH 2.3 /* growth of a deviation by gaps between states at which their rate is a fault: the logarithm of 10 */
 #define MOVED 0.05 /* distance of a joint after which the gains are checked again [rad], a tenth of it [m] */
 
 /* Nonzero if the stamp of a state cannot follow that of an earlier one; stores the problem. */
@@ -56,37 +57,48 @@ static int validate(const Settings* s, State* m, Period* p) {
   return code;
 }
 
-/* Adds a value to a mean. A single outlier counts as twice the greatest of the values before it at most, which is
-   forgotten as the mean is. */
-static void average(double* mean, double* greatest, double x, double ratio) {
+/* Adds a value to a mean by a ratio and a weight. A single outlier counts as twice the greatest of the values before it
+   at most, which is forgotten as the mean is. */
+static void average(double* mean, double* greatest, double x, double ratio, double weight) {
   const double counted = ratio < 1 ? smaller(x, 2 * *greatest) : x;
-  *mean += ratio * (counted - *mean);
+  *mean += smaller(ratio * weight, 1) * (counted - *mean);
   *greatest = greater(x, *greatest * (1 - ratio));
 }
 
-/* Measures period and delay of the states. A single gap is not a rate, and states that come at once after it count as
-   one command. Nonzero if the gains have to be checked again. */
+/* Measures period and delay of the states as means over time: where periods T vary, E(T²) / E(T) decides whether a
+   feedback is stable in the mean square. A single gap is not a rate, and states that come at once after it count as one
+   command. Nonzero if the gains have to be checked again. */
 static int measure_sampling(const Settings* s, State* m, double t, double age) {
   const double dt = t - m->sampling_last, passed = dt + age - m->sampling_age;
   m->sampling_last = t; m->sampling_age = age;
-  if (!(0 < dt && dt < INFINITY)) return 0;
   const double least = smaller(dt, m->before);
-  m->before = dt;
+  m->before = 0 < dt && dt < INFINITY ? dt : 0;
+  if (m->before == 0) return 0;
   if (dt > s->state_timeout) m->period = greater(m->period, least);
   else {
     m->count++;
     const double ratio = 1 / smaller((double)m->count, SAMPLING_MEMORY);
     const double part = m->period > 0 ? smaller(greater(passed, 0) / m->period, 1) : 1;
-    average(&m->mean, &m->longest, dt, ratio);
-    average(&m->delay, &m->oldest, greater(age, 0), ratio * part);
-    m->period = greater(m->mean, least);
+    if (m->count == 2) m->mean = smaller(m->mean, 2 * dt); /* the first may be the outlier */
+    average(&m->mean, &m->longest, dt, ratio, m->count > 1 ? smaller(dt, 2 * m->longest) / m->mean : 1);
+    average(&m->delay, &m->oldest, greater(age, 0), ratio, part);
+    m->period = m->mean;
   }
   const double most = SAMPLING_CHANGE * (m->judged_period + m->judged_delay);
-  int still = m->period + m->delay <= m->settled_until ||
+  int still = (m->carried == 1 && m->period + m->delay <= m->stable_until) ||
     (fabs(m->period - m->judged_period) <= most && fabs(m->delay - m->judged_delay) <= most);
   EACH still &= fabs(m->q[i] - m->judged_q[i]) <= MOVED * s->uncertainty.scale[i];
   const int known = (double)m->count >= FIRST_PERIODS || m->period > s->state_timeout;
   if (!known || still) return 0;
   m->judged_period = m->period; m->judged_delay = m->delay; copy(m->judged_q, m->q);
   return 1;
+}
+
+/* Adds up by which factor gaps between states amplify a deviation of the arm, where their rate does not allow the gains:
+   a gap by |1 - 2 x|, with the ratio x of gap and delay to `stable_until`. That is the growth of a damped joint whose
+   effort is held for the gap. So shorter gaps make up for longer ones, except for the first ones. */
+static void note_growth(State* m) {
+  if (m->carried == 1) m->growth = (double)m->count < FIRST_PERIODS ? GROWTH : 0;
+  else m->growth = greater(m->growth + log(fabs(1 - 2 * (m->before + m->delay) / m->stable_until)), 0);
+  m->unstable = m->carried < 1 && (m->unstable || m->growth >= GROWTH);
 }

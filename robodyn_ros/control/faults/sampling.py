@@ -47,6 +47,7 @@ class StateSampling(NamedTuple):
     period: float = 0.0  # time between two states, a mean or the lesser of the last two [s]; 0 before it is known
     delay: float = 0.0  # mean age of a state when it is answered [s]
     carried: float = 1.0  # ratio of the law's natural frequencies that the states allow, in (0, 1]
+    unstable: bool = False  # True from when the gaps have amplified a deviation until the states allow the gains again
 
 
 class Judgement(NamedTuple):
@@ -54,7 +55,7 @@ class Judgement(NamedTuple):
 
     carried: float  # ratio of the law's natural frequencies, in (0, 1]
     feedback: Feedback  # the gains of the reactions, reduced where the states do not allow them
-    settled_until: float  # greatest sum of period and delay with the same judgement [s]
+    stable_until: float  # greatest sum of period and delay of which the gains are known to be stable, with margin [s]
 
 
 def judged(settings: LoopSettings, sampling: StateSampling, q: Array) -> Judgement:
@@ -62,13 +63,16 @@ def judged(settings: LoopSettings, sampling: StateSampling, q: Array) -> Judgeme
     feedback, period = settings.feedback, sampling.period
     delay = sampling.delay + settings.safety.command_delay
     gains = checked_result(settings.controller, "acceleration_gains", q, period)
-    carried = stable_ratio(period, delay, gains, GAIN_MARGIN if sampling.carried == 1.0 else RETURN_MARGIN)
+    margin = RETURN_MARGIN if sampling.unstable else GAIN_MARGIN
+    carried = stable_ratio(period, delay, gains, margin)
     own = effort_gains(feedback, settings.controller.dynamics.mass_matrix(q))
     ratio = stable_ratio(period, delay, own, REACTION_MARGIN)
     reach = SPREAD * (period + delay)
     settled = is_steady(gains, RETURN_MARGIN * reach) and is_steady(own, RETURN_MARGIN * reach)
+    if carried < 1.0:  # a longer time allows natural frequencies that are lower by as much
+        reach = carried * margin / RETURN_MARGIN * (period + delay)
     lowered = Feedback(ratio**2 * feedback.stiffness, ratio * feedback.damping)
-    return Judgement(carried, lowered, reach - settings.safety.command_delay if settled else 0.0)
+    return Judgement(carried, lowered, reach - settings.safety.command_delay if settled or carried < 1.0 else 0.0)
 
 
 def check_sampling(settings: LoopSettings, now: LoopSettings | None, sampling: StateSampling, q: Array) -> None:
@@ -77,7 +81,7 @@ def check_sampling(settings: LoopSettings, now: LoopSettings | None, sampling: S
     rarely that the present settings would be refused too, a change for the better can be made. Before the rate is
     known, gains that no rate of states would allow are refused.
     """
-    afresh = sampling._replace(carried=1.0)  # whatever was allowed before
+    afresh = sampling._replace(carried=1.0, unstable=False)  # whatever was allowed before
     carried = judged(settings, afresh, q).carried
     name, problem = sampling_problem(settings, sampling._replace(carried=carried), q, PERIODS_IN_TIMEOUT)
     if not problem:
