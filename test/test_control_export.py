@@ -487,7 +487,9 @@ def test_a_pose_that_is_streamed_is_reached_as_by_the_node(name: str, away: floa
             assert arm.stream_pose(t, np.linalg.inv(axes) @ pose, frame)
             loop.move_tool("pose", pose, t)
         expected = arm.expected(t)
-        np.testing.assert_allclose(loop.expected(0.0)[1], expected, atol=1e-9)
+        known = np.array(loop.expected(0.0)[1])
+        np.testing.assert_allclose(known[:2], expected[:2], atol=1e-9)
+        np.testing.assert_allclose(known[2:], expected[2:], atol=1e-7)  # rounding errors of poses through the frame
         assert command is not None
         assert command.fault is None
         q, qd = expected[:2]
