@@ -550,7 +550,7 @@ def test_a_jump_that_stays_is_a_fault_until_somebody_acknowledges_it_and_one_tha
         with pytest.raises(JumpError):
             arm.state(there)
         assert arm.state(Q).fault is None
-    said = r"'joint1' is 0.5 m from where its velocities lead; position_noise and the rest explain 0.0015\d m"
+    said = r"'joint1' is 0.5 m from where its velocities lead; position_noise and the rest explain 0.0015\d+ m"
     with pytest.raises(JumpError, match=said):
         arm.state(there)
     begin = arm.t

@@ -54,5 +54,5 @@ class FaultCause(NamedTuple):
         place, kind = divmod(self.kind, CODES["PROBLEM_KINDS"])
         units = {"position": joint.position_unit, "effort": joint.effort_unit}
         numbers = {"value": self.value, "size": abs(self.value), "bound": self.bound}
-        allowed = f"{SETTINGS[place]} and the rest explain {self.bound:.3g}"
+        allowed = f"{SETTINGS[place]} and the rest explain {self.bound:.4g}"
         return WORDS[kind].format(joint=f"joint {joint.name!r}", allowed=allowed, **units, **numbers)

@@ -132,28 +132,28 @@ KINDS = tuple(FAULTS)  #: Kinds of faults, in the order of the core.
 
 PROBLEMS: Mapping[str, str] = {
     "NO_PROBLEM": "",
-    "OFF_VELOCITY": "{joint} is {size:.3g} {position} from where its velocities lead; {allowed} {position}",
-    "VELOCITY_JUMPS": "the velocity of {joint} changes by {value:.3g} {position}/s in one period; {allowed} "
+    "OFF_VELOCITY": "{joint} is {size:.4g} {position} from where its velocities lead; {allowed} {position}",
+    "VELOCITY_JUMPS": "the velocity of {joint} changes by {value:.4g} {position}/s in one period; {allowed} "
     "{position}/s",
-    "STANDS_DRIVEN": "{joint} stands although {size:.3g} {effort} drive it; {allowed} {effort}: it has struck "
+    "STANDS_DRIVEN": "{joint} stands although {size:.4g} {effort} drive it; {allowed} {effort}: it has struck "
     "something, is blocked, or its encoder is dead",
-    "DISOBEYS": "{joint} moves as with {size:.3g} {effort} less than the commanded effort; {allowed} {effort}: its "
+    "DISOBEYS": "{joint} moves as with {size:.4g} {effort} less than the commanded effort; {allowed} {effort}: its "
     "drive does not obey, or something holds or pushes it",
     "TOO_FAST": "{joint} moves at {value:.4g} {position}/s; {bound:.4g} {position}/s is the limit",
-    "FAR_AWAY": "{joint} is {value:.3g} {position} from its reference; {bound:.3g} {position} is allowed",
-    "MISSING": "no usable joint states for {value:.3g} s",
+    "FAR_AWAY": "{joint} is {value:.4g} {position} from its reference; {bound:.4g} {position} is allowed",
+    "MISSING": "no usable joint states for {value:.4g} s",
     "NO_NUMBERS": "the control law gives efforts that are no numbers",
     "LATCHED": "latched",
-    "EXTERNAL_EFFORT": "the external effort of {joint} is {value:.3g} {effort}; {bound:.3g} {effort} is the limit",
-    "EXTERNAL_FORCE": "the external force at the tool is {value:.3g} N; {bound:.3g} N is the limit",
-    "EXTERNAL_TORQUE": "the external torque at the tool is {value:.3g} N·m; {bound:.3g} N·m is the limit",
-    "CONTACT_ENERGY": "the tool moves with an energy of {value:.3g} J; {bound:.3g} J is the limit",
-    "GROWS_FASTER": "{joint} moves at {value:.3g} {position}/s, faster than before it was braked: its drive does not "
+    "EXTERNAL_EFFORT": "the external effort of {joint} is {value:.4g} {effort}; {bound:.4g} {effort} is the limit",
+    "EXTERNAL_FORCE": "the external force at the tool is {value:.4g} N; {bound:.4g} N is the limit",
+    "EXTERNAL_TORQUE": "the external torque at the tool is {value:.4g} N·m; {bound:.4g} N·m is the limit",
+    "CONTACT_ENERGY": "the tool moves with an energy of {value:.4g} J; {bound:.4g} J is the limit",
+    "GROWS_FASTER": "{joint} moves at {value:.4g} {position}/s, faster than before it was braked: its drive does not "
     "obey",
-    "MOVED_UNSEEN": "{joint} is {size:.3g} {position} from where it was before states were missing; its velocity limit "
-    "explains {bound:.3g} {position}",
+    "MOVED_UNSEEN": "{joint} is {size:.4g} {position} from where it was before states were missing; its velocity limit "
+    "explains {bound:.4g} {position}",
     "SEVERAL_PUBLISHERS": "there are several publishers of states, commands or references",
-    "TOO_RARE": "a state every {bound:.3g} s is too rare for the gains or for state_timeout",
+    "TOO_RARE": "a state every {bound:.4g} s is too rare for the gains or for state_timeout",
 }
 """Problem → its message; ``size`` is the magnitude of the value (:class:`.FaultCause`)."""
 
