@@ -190,6 +190,15 @@ def test_states_that_come_at_once_after_a_gap_are_no_delay_and_states_that_are_a
     assert float(arm.memory().delay) == pytest.approx(0.01, rel=0.2)
 
 
+def test_states_that_always_come_in_bunches_are_as_old_as_the_first_of_each():
+    """Its command acts until the next bunch comes; the others come at once after it."""
+    arm = loop(ComputedTorque, 4.0, safety=SafetySettings(state_timeout=0.25))
+    for k in range(1500):
+        arm.update(0.002 * k, 0.002 * (k - k % 50 + 49), HOME, np.zeros(3))
+    assert float(arm.memory().delay) == pytest.approx(0.098, rel=0.1)
+    assert float(arm.memory().period) == pytest.approx(0.002)
+
+
 def test_the_first_period_and_the_first_age_count_in_full():
     arm = loop(ComputedTorque, 12.0)
     for t, age in ((10.0, 0.0007), (10.002, 0.001), (10.008, 0.0015)):

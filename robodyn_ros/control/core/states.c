@@ -58,7 +58,7 @@ static int validate(const Settings* s, State* m, Period* p) {
 }
 
 /* Adds a value to a mean by a ratio and a weight. A single outlier counts as twice the greatest of the values before it
-   at most, which is forgotten as the mean is. */
+   at most, which is forgotten by the ratio. */
 static void average(double* mean, double* greatest, double x, double ratio, double weight) {
   const double counted = ratio < 1 ? smaller(x, 2 * *greatest) : x;
   *mean += smaller(ratio * weight, 1) * (counted - *mean);
@@ -81,7 +81,7 @@ static int measure_sampling(const Settings* s, State* m, double t, double age) {
     const double part = m->period > 0 ? smaller(greater(passed, 0) / m->period, 1) : 1;
     if (m->count == 2) m->mean = smaller(m->mean, 2 * dt); /* the first may be the outlier */
     average(&m->mean, &m->longest, dt, ratio, m->count > 1 ? smaller(dt, 2 * m->longest) / m->mean : 1);
-    average(&m->delay, &m->oldest, greater(age, 0), ratio, part);
+    average(&m->delay, &m->oldest, greater(age, 0), ratio * part, 1);
     m->period = m->mean;
   }
   const double most = SAMPLING_CHANGE * (m->judged_period + m->judged_delay);
