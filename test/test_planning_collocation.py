@@ -27,6 +27,7 @@ from robodyn_ros.planning.collocation.scheme import SCHEMES
 from robodyn_ros.planning.cost import Effort, MinimumTime, Tracking, read_cost
 from robodyn_ros.planning.obstacles import Capsule, box, sphere
 from robodyn_ros.planning.problem import JointGoal, MotionLimits, Problem, ToolGoal
+from robodyn_ros.planning.verification import infeasibility
 
 PATIENT = CollocationSettings(time_limit=300.0)  # of a loaded machine
 
@@ -314,6 +315,23 @@ def refusal(problem):
     assert "time limit" not in found.reason
     assert not found.solved and found.violation is not None
     return found
+
+
+def test_only_the_start_may_be_closer_to_an_obstacle_than_the_margin():
+    """It may be left; a goal there is refused, and a start that touches."""
+    parts = [link("base"), link("x", 1.0), joint("along_x", "prismatic", "base", "x", (1, 0, 0), limit=(-1, 1, 1, 100))]
+    gantry = rd.create_dynamics("rnea", rd.load_robot(robot("gantry", *parts)))
+    body, wall = Capsule("x", np.zeros(3), np.zeros(3), 0.1), sphere("wall", (0.5, 0.0, 0.0), 0.1)
+
+    def refused(start, goal):
+        given = {"obstacles": (wall,), "bodies": (body,), "margin": 0.05}
+        found = infeasibility(Problem(gantry, [start], JointGoal([goal]), **given))
+        return None if found is None else (found[0].partition(" ")[0], found[1].amount)
+
+    assert refused(0.28, -0.5) is None
+    assert refused(-0.5, 0.24) is None
+    assert refused(-0.5, 0.28) == ("goal", pytest.approx(0.03, rel=0.02))
+    assert refused(0.31, -0.5) == ("start", pytest.approx(0.06, rel=0.02))
 
 
 def test_what_cannot_be_is_refused_before_anything_is_solved(arm):

@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from scipy.interpolate import CubicHermiteSpline
 
 import robodyn_ros as rd
 from robodyn_ros.control import ComputedTorque, ControlLoop, Reference, SafetySettings, gains, rest_to_rest
@@ -236,3 +237,12 @@ def test_a_plan_goes_on_from_a_time_and_its_last_effort_stays():
     plan = MPCPlan(0.01, np.zeros((5, 2)), u, np.zeros((4, 1, 2)))
     for t, expected in ((0.0, [0, 1, 2, 3]), (3 * 0.01, [3, 3, 3, 3]), (0.016, [1, 2, 3, 3]), (9.0, [3, 3, 3, 3])):
         np.testing.assert_allclose(plan.shifted(t)[:, 0], expected)
+
+
+def test_between_its_steps_a_plan_is_the_cubic_through_its_states():
+    rng, n, h = np.random.default_rng(1), 2, 0.05
+    x, K = rng.normal(size=(4, 2 * n)), rng.normal(size=(3, n, 2 * n))
+    planned = CubicHermiteSpline(h * np.arange(4), x[:, :n], x[:, n:])
+    for t in rng.uniform(0.0, 3 * h, 20):
+        feedback = K[int(t / h)] @ np.concatenate((planned(t), planned(t, 1)))
+        np.testing.assert_allclose(MPCPlan(h, x, np.ones((3, n)), K).effort(t, *np.zeros((2, n))), 1.0 - feedback)
