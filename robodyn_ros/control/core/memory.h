@@ -230,7 +230,7 @@ typedef struct {
   /* their rate */
   int64_t count;
   double period, delay, carried, judged_period, judged_delay;
-  double stable_until; /* greatest sum of period and delay of which the gains are known to be stable [s] */
+  double stable_until; /* greatest sum of period and delay at which the gains are known to be stable, with a margin [s] */
   double growth;       /* logarithm of the factor by which gaps have amplified a deviation [-] */
   int64_t unstable;    /* from when that was GROWTH until the states allow the gains again */
   double sampling_last, sampling_age, before; /* time and age of the latest state, and the period before it, 0 if there is none [s] */

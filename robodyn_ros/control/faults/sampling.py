@@ -55,7 +55,7 @@ class Judgement(NamedTuple):
 
     carried: float  # ratio of the law's natural frequencies, in (0, 1]
     feedback: Feedback  # the gains of the reactions, reduced where the states do not allow them
-    stable_until: float  # greatest sum of period and delay of which the gains are known to be stable, with margin [s]
+    stable_until: float  # greatest sum of period and delay known to be stable, with RETURN_MARGIN [s]
 
 
 def judged(settings: LoopSettings, sampling: StateSampling, q: Array) -> Judgement:
@@ -67,12 +67,13 @@ def judged(settings: LoopSettings, sampling: StateSampling, q: Array) -> Judgeme
     carried = stable_ratio(period, delay, gains, margin)
     own = effort_gains(feedback, settings.controller.dynamics.mass_matrix(q))
     ratio = stable_ratio(period, delay, own, REACTION_MARGIN)
-    reach = SPREAD * (period + delay)
-    settled = is_steady(gains, RETURN_MARGIN * reach) and is_steady(own, RETURN_MARGIN * reach)
-    if carried < 1.0:  # a longer time allows natural frequencies that are lower by as much
-        reach = carried * margin / RETURN_MARGIN * (period + delay)
     lowered = Feedback(ratio**2 * feedback.stiffness, ratio * feedback.damping)
-    return Judgement(carried, lowered, reach - settings.safety.command_delay if settled or carried < 1.0 else 0.0)
+    whole, steady = period + delay, RETURN_MARGIN * SPREAD * (period + delay)
+    if carried < 1.0:  # a longer time allows natural frequencies that are lower by as much
+        reach = carried * margin / RETURN_MARGIN * whole
+    else:
+        reach = SPREAD * whole if is_steady(gains, steady) and is_steady(own, steady) else 0.0
+    return Judgement(carried, lowered, reach - settings.safety.command_delay)
 
 
 def check_sampling(settings: LoopSettings, now: LoopSettings | None, sampling: StateSampling, q: Array) -> None:
