@@ -57,12 +57,12 @@ static int validate(const Settings* s, State* m, Period* p) {
   return code;
 }
 
-/* Adds a value to a mean by a ratio and a weight. A single outlier counts as twice the greatest of the values before it
-   at most, which is forgotten by the ratio. */
-static void average(double* mean, double* greatest, double x, double ratio, double weight) {
-  const double counted = ratio < 1 ? smaller(x, 2 * *greatest) : x;
-  *mean += smaller(ratio * weight, 1) * (counted - *mean);
+/* What a value counts in a mean: a single outlier, twice the greatest of the values before it at most, which is forgotten
+   by the ratio. */
+static double counted(double* greatest, double x, double ratio) {
+  const double value = ratio < 1 ? smaller(x, 2 * *greatest) : x;
   *greatest = greater(x, *greatest * (1 - ratio));
+  return value;
 }
 
 /* Measures period and delay of the states as means over time: where periods T vary, E(T²) / E(T) decides whether a
@@ -80,8 +80,9 @@ static int measure_sampling(const Settings* s, State* m, double t, double age) {
     const double ratio = 1 / smaller((double)m->count, SAMPLING_MEMORY);
     const double part = m->period > 0 ? smaller(greater(passed, 0) / m->period, 1) : 1;
     if (m->count == 2) m->mean = smaller(m->mean, 2 * dt); /* the first may be the outlier */
-    average(&m->mean, &m->longest, dt, ratio, m->count > 1 ? smaller(dt, 2 * m->longest) / m->mean : 1);
-    average(&m->delay, &m->oldest, greater(age, 0), ratio * part, 1);
+    const double gap = counted(&m->longest, dt, ratio), delay = counted(&m->oldest, greater(age, 0), ratio * part);
+    m->mean += (m->count > 1 ? smaller(ratio * (gap / m->mean), 1) : 1) * (gap - m->mean);
+    m->delay += ratio * part * (delay - m->delay);
     m->period = m->mean;
   }
   const double most = SAMPLING_CHANGE * (m->judged_period + m->judged_delay);
