@@ -13,7 +13,15 @@ import pytest
 from industrial import urdfs
 
 import robodyn_ros as rd
-from robodyn_ros.control import PD, ComputedTorque, ControlLoop, GravityCompensation, SafetySettings, running_core
+from robodyn_ros.control import (
+    PD,
+    ComputedTorque,
+    ControlLoop,
+    GravityCompensation,
+    SafetySettings,
+    rest_to_rest,
+    running_core,
+)
 from robodyn_ros.control.faults.sampling import (
     GAIN_MARGIN,
     RETURN_MARGIN,
@@ -98,22 +106,26 @@ def loop(law, frequency, **options):
     return ControlLoop(controller, np.full(3, 1e5), feedback=feedback, **options)
 
 
-def run(loop, period, delay=0.0, count=200, push=0.01, t=10.0, before=lambda index: None):
-    """The arm under the loop, from a light touch on: commands, positions and the time at the end."""
-    q, v = HOME.copy(), np.array([push, -push, push])
-    commands, positions, effort = [], [], DYNAMICS.gravity(HOME)
+def run(loop, period, delay=0.0, count=200, push=0.01, t=10.0, before=lambda index: None, begin=HOME, rotors=0.0):
+    """The arm under the loop, from a light touch on: commands, positions and the time at the end. Its rotors have an
+    inertia [kg m²] that the model does not have.
+    """
+    q, v = begin.copy(), np.array([push, -push, push])
+    commands, positions, efforts = [], [], [DYNAMICS.gravity(begin)]
     for index in range(count):
         before(index)
         command = loop.update(t, t + delay, q, v)
         commands.append(command)
         positions.append(q)
+        efforts.append(command.effort)
         parts = 20
         for part in range(parts):
             h = period / parts
-            applied = command.effort if part * h >= delay else effort
-            v = v + h * DYNAMICS.forward(q, v, applied)
+            late = max(math.ceil((delay - part * h) / period - 1e-9), 0)
+            applied = efforts[max(len(efforts) - 1 - late, 0)]
+            inertia = DYNAMICS.mass_matrix(q) + rotors * np.eye(3)
+            v = v + h * np.linalg.solve(inertia, applied - DYNAMICS.inverse(q, v, np.zeros(3)))
             q = q + h * v
-        effort = command.effort
         t += period
     return commands, np.array(positions), t
 
@@ -269,7 +281,8 @@ def test_gains_that_the_measured_rate_does_not_carry_are_refused_with_the_number
     with pytest.raises(InputError, match=r"a state every 0\.01 s.*at most .* rad/s of joint.*not 200 rad/s"):
         arm.apply(arm.settings._replace(controller=wild.controller))
     assert arm.update(20.0, 20.0, HOME, np.zeros(3)).fault is None
-    carried = stable_ratio(0.01, arm.settings.safety.command_delay, wild.controller.acceleration_gains(HOME), 1.1)
+    gains = wild.controller.acceleration_gains(HOME)
+    carried = min(stable_ratio(0.01, delay, gains, 1.1) for delay in (0.0, arm.settings.safety.command_delay))
     fine = loop(law, 0.99 * 200.0 * carried).settings
     arm.apply(arm.settings._replace(controller=fine.controller))
     arm.try_out(arm.settings._replace(safety=SafetySettings(overspeed=2.0)))  # something else may change
@@ -333,16 +346,81 @@ def test_ages_that_vary_are_judged_anew_only_where_they_matter(monkeypatch):
     assert set(found[203:]) == {"rate"}
 
 
-def test_gains_are_judged_anew_where_the_arm_has_moved():
-    """They are stable with the wrist bent, and unstable with it straight, where shoulder and wrist are coupled most."""
-    config = SafetySettings(plausibility=False, following_tolerance=0.0, overspeed=100.0)
-    arm, found = loop(PD, 140.0, safety=config), []
-    for wrist in (*np.full(20, 2.7), *np.linspace(2.7, 0.0, 60), *np.zeros(10)):  # within 0.24 s
-        t = 0.004 * len(found)
-        command = arm.update(t, t, np.array([0.3, -0.2, wrist]), np.array([0.0, 0.0, -11.0]))
-        found.append((wrist, command.fault))
-    assert {fault for wrist, fault in found if wrist > 2.0} == {None}
-    assert found[-1] == (0.0, "rate")
+@pytest.mark.parametrize(
+    ("period", "delay", "frequency"),
+    [(0.004, 0.0, 90.0), (0.004, 0.002, 85.0), (0.002, 0.0, 185.0), (0.001, 0.004, 58.0)],
+)
+def test_gains_that_a_pose_does_not_allow_are_a_fault_once_the_arm_shakes(period, delay, frequency):
+    """They are stable with the wrist bent, and unstable with it straight, where shoulder and wrist are coupled most.
+    Rotors that the model does not have make them stable there, too.
+    """
+    for rotors, faults in ((0.0, {None, "rate"}), (1.0, {None})):
+        arm = loop(PD, frequency, safety=SafetySettings(command_delay=0.0, following_tolerance=0.0))
+        straight = rest_to_rest([HOME * [1.0, 1.0, 0.0]], [0.8])
+        count, bent = round(1.5 / period), np.array([*HOME[:2], 2.7])
+
+        def begin(index, arm=arm, straight=straight):
+            if index == 20:
+                arm.follow(straight)
+
+        commands, positions, _ = run(arm, period, delay, count, 0.0, before=begin, begin=bent, rotors=rotors)
+        found = [command.fault for command in commands]
+        assert set(found) == faults
+        assert set(found[count // 2 :]) & faults
+        assert judged(arm.settings, StateSampling(period, delay), positions[-1]).carried < 0.9
+        assert np.abs(np.diff(positions, axis=0)).max() < 6.5 * period  # no faster than the motion
+
+
+ALTERNATES = (-1.0) ** np.arange(12)
+SHAKES = {  # velocity errors in such a pose [rad/s], and whether the arm shakes
+    "within noise": (0.1 * ALTERNATES, False),
+    "with noise": (0.2 * ALTERNATES, True),
+    "less and less": (2.0 * 0.8 ** np.arange(12) * ALTERNATES, False),
+    "without a reversal": (2.0 + ALTERNATES, False),
+    "slowly": (np.repeat([1.0, -1.5, 2.0, -2.5], 5), False),
+    "every third state": (np.repeat([1.0, -1.5, 2.0, -2.5], 3), True),
+    "after a pause": (np.array([1.0, *np.zeros(4), -2.0, *np.zeros(4), 3.0, 0.0]), False),
+    "once": (np.array([*np.zeros(6), 1.0, -0.5, -1.0, 0.0, 0.0, 0.0]), True),
+}
+
+
+@pytest.mark.parametrize(("errors", "shakes"), SHAKES.values(), ids=SHAKES)
+@pytest.mark.parametrize(("period", "moving"), [(0.004, False), (0.004, True), (0.002, True)])
+def test_what_shakes(errors, shakes, period, moving):
+    """Made-up states; velocities reverse, beyond their noise, within four periods, and do not become smaller."""
+    config = SafetySettings(plausibility=False, following_tolerance=0.0, overspeed=100.0, command_delay=0.0)
+    arm = loop(PD, 0.36 / period, safety=config)
+    bent, wrist = np.array([*HOME[:2], 2.7]), np.array([0.0, 0.0, 1.0])
+    q, v, found = bent, np.zeros(3), []
+    for k, error in enumerate([*np.zeros(30), *errors]):
+        if k == 10 and moving:
+            arm.follow(rest_to_rest([bent - wrist], [80 * period]))
+        command = arm.update(k * period, k * period, q - 2.7 * wrist * (k > 10), v + error * wrist)
+        found.append(command.fault)
+        if command.fault:
+            break
+        q, v = command.reference.q, command.reference.qd
+    assert (np.abs(v).max() > 1.0) == moving
+    assert arm.memory().carried < 1.0
+    assert set(found[:-1]) == {None}
+    assert (found[-1] == "rate") == shakes
+
+
+def test_a_delay_of_a_part_of_the_period_is_no_reason_to_allow_greater_gains():
+    """With a period T, and a delay d T of up to T, a damping D is stable for D T < 2 / (1 - 2 d) and D T d < 1. So less
+    is stable without the delay than with half of the period.
+    """
+    period = 0.01
+    for damping, delay, stable in (
+        (1.9, 0.5, True),
+        (2.1, 0.5, False),
+        (2.1, 0.0, False),
+        (1.2, 0.8, True),
+        (1.3, 0.8, False),
+    ):
+        law = ComputedTorque(DYNAMICS, 0.0, damping / period / GAIN_MARGIN)
+        settings = ControlLoop(law, np.full(3, 1e5), safety=SafetySettings(command_delay=delay * period)).settings
+        assert (judged(settings, StateSampling(period), HOME).carried == 1.0) == stable, (damping, delay)
 
 
 LIGHT = rd.create_dynamics(

@@ -11,6 +11,7 @@
 #define LIFE 0.01 /* distance by which a suspect joint has to move [rad], a tenth of it [m] */
 #define DISOBEY_TIME 0.01 /* time for which a joint may accelerate under a reaction: efforts reverse in it [s] */
 #define SPEED_GROWTH 1.1 /* a joint has accelerated if its speed exceeds that at the beginning by this factor */
+#define GROWTH 2.3 /* logarithm of the growth of a deviation by gaps between states at which their rate is a fault: 10 */
 #define SMOOTH 0.36787944117144233 /* greatest rate times age of a damping that does not overshoot, 1 / e */
 #define FAST 0.5 /* ratio of the velocity limit below which an acceleration is ignored */
 #define LEAST_RESPONSE 0.25 /* least realized ratio of the commanded effort of a drive that responds: half of 0.5 */
@@ -96,6 +97,42 @@ static int judge_publisher(const Settings* s, State* m) {
   if (!m->conflict) return -1;
   say_only(m, SEVERAL_PUBLISHERS);
   return FAULT_PUBLISHER;
+}
+
+/* Nonzero if the arm shakes: the velocity error of a joint reverses and does not become smaller. A feedback with the mean
+   delay τ and a damping ratio of 0.42 or more reverses it within 4 τ if it is unstable. Errors within the stated noise do
+   not count; the measured noise would include them. */
+static int shakes(const Settings* s, State* m) {
+  const double z = sqrt(2 * log_test_count()), t = m->sampling_last, longest = 4 * (m->period + m->delay);
+  int found = 0;
+  EACH {
+    const double e = m->qd[i] - (m->stepped ? m->stepped_reference[N + i] : 0);
+    if (fabs(e) <= z * s->uncertainty.velocity_noise * s->uncertainty.scale[i]) continue;
+    if (e * m->swing[i] <= 0) {
+      m->swing_before[i] = t - m->swing_begin[i] <= longest ? fabs(m->swing[i]) : 0;
+      m->swing[i] = 0; m->swing_begin[i] = t;
+    }
+    if (fabs(e) > fabs(m->swing[i])) m->swing[i] = e;
+    found |= m->swing_before[i] > 0 && fabs(m->swing[i]) >= m->swing_before[i];
+  }
+  return found;
+}
+
+/* Adds up by which factor gaps between states amplify a deviation of the arm, where their rate does not allow the gains:
+   a gap by |1 - 2 x|, with the ratio x of gap and delay to `stable_until`. That is the growth of a damped joint whose
+   effort is held for the gap. So shorter gaps make up for longer ones, except for the first ones. The model may have less
+   inertia than the arm: where it does not allow the gains because of the pose only, at a rate that it allowed them at,
+   the arm also has to shake. */
+static void note_growth(const Settings* s, State* m) {
+  const int shaken = shakes(s, m), begins = (double)m->count < FIRST_PERIODS;
+  const double time = m->period + m->delay;
+  if (m->carried == 1) {
+    m->growth = begins ? GROWTH : 0;
+    if (!m->to_judge) m->allowed = begins ? 0 : greater(time, m->allowed);
+    clear(m->swing); clear(m->swing_before);
+  } else m->growth = greater(m->growth + log(fabs(1 - 2 * (m->before + m->delay) / m->stable_until)), 0);
+  const int is_known = shaken || time > (1 + SAMPLING_CHANGE) * m->allowed;
+  m->unstable = m->carried < 1 && (m->unstable || (m->growth >= GROWTH && is_known));
 }
 
 static int judge_rate(const Settings* s, State* m) {

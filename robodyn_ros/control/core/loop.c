@@ -213,7 +213,7 @@ static int run_period(Core* c) {
     m->to_judge = 1;
     if (s->judge) s->judge();
   }
-  note_growth(m);
+  note_growth(s, m);
   /* contact, faults */
   observe(s, m, dt, p->q, p->qd, begins);
   for (int k = 0; k < N + 8; ++k) p->external[k] = m->external[k];

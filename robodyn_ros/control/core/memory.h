@@ -232,7 +232,10 @@ typedef struct {
   double period, delay, carried, judged_period, judged_delay;
   double stable_until; /* greatest sum of period and delay at which the gains are known to be stable, with a margin [s] */
   double growth;       /* logarithm of the factor by which gaps have amplified a deviation [-] */
-  int64_t unstable;    /* from when that was GROWTH until the states allow the gains again */
+  double allowed;      /* greatest sum of period and delay at which the gains were allowed in some pose [s] */
+  /* velocity errors beyond noise: the greatest one since the latest reversal, and before it [rad/s] or [m/s]; its time */
+  double swing[N], swing_before[N], swing_begin[N];
+  int64_t unstable;    /* from when that was GROWTH and the arm shook until the states allow the gains again */
   double sampling_last, sampling_age, before; /* time and age of the latest state, and the period before it, 0 if there is none [s] */
   double mean, longest, oldest; /* mean period; recent greatest period, and greatest age [s] */
   double judged_q[N]; /* where the gains were checked; NAN if they have to be checked */

@@ -9,7 +9,6 @@
 #define FIRST_PERIODS 2 /* number of measured periods before their mean is used */
 #define SAMPLING_MEMORY 10.0 /* number of periods in their mean */
 #define SAMPLING_CHANGE 0.1 /* change of period or delay after which the gains are checked again, relative to their sum */
-#define GROWTH 2.3 /* growth of a deviation by gaps between states at which their rate is a fault: the logarithm of 10 */
 #define MOVED 0.05 /* distance of a joint after which the gains are checked again [rad], a tenth of it [m] */
 
 /* Nonzero if the stamp of a state cannot follow that of an earlier one; stores the problem. */
@@ -93,13 +92,4 @@ static int measure_sampling(const Settings* s, State* m, double t, double age) {
   if (!known || still) return 0;
   m->judged_period = m->period; m->judged_delay = m->delay; copy(m->judged_q, m->q);
   return 1;
-}
-
-/* Adds up by which factor gaps between states amplify a deviation of the arm, where their rate does not allow the gains:
-   a gap by |1 - 2 x|, with the ratio x of gap and delay to `stable_until`. That is the growth of a damped joint whose
-   effort is held for the gap. So shorter gaps make up for longer ones, except for the first ones. */
-static void note_growth(State* m) {
-  if (m->carried == 1) m->growth = (double)m->count < FIRST_PERIODS ? GROWTH : 0;
-  else m->growth = greater(m->growth + log(fabs(1 - 2 * (m->before + m->delay) / m->stable_until)), 0);
-  m->unstable = m->carried < 1 && (m->unstable || m->growth >= GROWTH);
 }

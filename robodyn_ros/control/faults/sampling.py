@@ -62,11 +62,16 @@ def judged(settings: LoopSettings, sampling: StateSampling, q: Array) -> Judgeme
     """Judge the gains of settings by the measured period and delay, with the arm at q (n,)."""
     feedback, period = settings.feedback, sampling.period
     delay = sampling.delay + settings.safety.command_delay
+
+    def least_ratio(gains: AccelerationGains, margin: float) -> float:
+        """That of the least delay and of the greatest: a part of a period averages two states, which may be stabler."""
+        return min(stable_ratio(period, each, gains, margin) for each in (sampling.delay, delay))
+
     gains = checked_result(settings.controller, "acceleration_gains", q, period)
     margin = RETURN_MARGIN if sampling.unstable else GAIN_MARGIN
-    carried = stable_ratio(period, delay, gains, margin)
+    carried = least_ratio(gains, margin)
     own = effort_gains(feedback, settings.controller.dynamics.mass_matrix(q))
-    ratio = stable_ratio(period, delay, own, REACTION_MARGIN)
+    ratio = least_ratio(own, REACTION_MARGIN)
     lowered = Feedback(ratio**2 * feedback.stiffness, ratio * feedback.damping)
     whole, steady = period + delay, RETURN_MARGIN * SPREAD * (period + delay)
     if carried < 1.0:  # a longer time allows natural frequencies that are lower by as much
