@@ -163,7 +163,7 @@ static void refuse(Request* r, CoreRefusal found) {
 /* Sets the gains of the reactions for the rate of the states, which were computed outside the core. */
 static void set_carried(State* m, const Request* r) {
   m->carried = r->value;
-  m->stable_until = r->limit;
+  m->stable_until = r->limit; m->command_delay = r->t;
   copy(m->carried_stiffness, r->numbers[0]); copy(m->carried_damping, r->numbers[1]);
   m->to_judge = 0;
 }

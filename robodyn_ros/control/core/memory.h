@@ -230,7 +230,8 @@ typedef struct {
   /* their rate */
   int64_t count;
   double period, delay, carried, judged_period, judged_delay;
-  double stable_until; /* greatest sum of period and delay at which the gains are known to be stable, with a margin [s] */
+  double command_delay; /* until an effort is applied [s] */
+  double stable_until; /* greatest sum of period and delays at which the gains are known to be stable, with a margin [s] */
   double growth;       /* logarithm of the factor by which gaps have amplified a deviation [-] */
   double allowed;      /* greatest sum of period and delay at which the gains were allowed in some pose [s] */
   /* velocity errors beyond noise: the greatest one since the latest reversal, and before it [rad/s] or [m/s]; its time */

@@ -85,7 +85,7 @@ static int measure_sampling(const Settings* s, State* m, double t, double age) {
     m->period = m->mean;
   }
   const double most = SAMPLING_CHANGE * (m->judged_period + m->judged_delay);
-  int still = (m->carried == 1 && m->period + m->delay <= m->stable_until) ||
+  int still = (m->carried == 1 && m->period + m->delay + m->command_delay <= m->stable_until) ||
     (fabs(m->period - m->judged_period) <= most && fabs(m->delay - m->judged_delay) <= most);
   EACH still &= fabs(m->q[i] - m->judged_q[i]) <= MOVED * s->uncertainty.scale[i];
   const int known = (double)m->count >= FIRST_PERIODS || m->period > s->state_timeout;

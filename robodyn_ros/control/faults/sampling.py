@@ -55,7 +55,7 @@ class Judgement(NamedTuple):
 
     carried: float  # ratio of the law's natural frequencies, in (0, 1]
     feedback: Feedback  # the gains of the reactions, reduced where the states do not allow them
-    stable_until: float  # greatest sum of period and delay known to be stable, with RETURN_MARGIN [s]
+    stable_until: float  # greatest sum of period and delay, of commands too, known to be stable, with RETURN_MARGIN [s]
 
 
 def judged(settings: LoopSettings, sampling: StateSampling, q: Array) -> Judgement:
@@ -78,7 +78,7 @@ def judged(settings: LoopSettings, sampling: StateSampling, q: Array) -> Judgeme
         reach = carried * margin / RETURN_MARGIN * whole
     else:
         reach = SPREAD * whole if is_steady(gains, steady) and is_steady(own, steady) else 0.0
-    return Judgement(carried, lowered, reach - settings.safety.command_delay)
+    return Judgement(carried, lowered, reach)
 
 
 def check_sampling(settings: LoopSettings, now: LoopSettings | None, sampling: StateSampling, q: Array) -> None:
