@@ -97,10 +97,10 @@ def test_what_is_carried_is_just_stable_in_a_simulation_with_coupled_joints_and_
         assert (spectral_radius(period, delay * period, lowered) < 1.0) == (share < 1.0)
 
 
-def loop(law, frequency, **options):
-    reflected = np.diagonal(DYNAMICS.mass_matrix(ROBOT.home))
+def loop(law, frequency, dynamics=DYNAMICS, **options):
+    reflected = np.diagonal(dynamics.mass_matrix(dynamics.robot.home))
     inertia = 1.0 if law is ComputedTorque else reflected
-    controller = law(DYNAMICS, frequency**2 * inertia, 2.0 * frequency * inertia)
+    controller = law(dynamics, frequency**2 * inertia, 2.0 * frequency * inertia)
     inertia = reflected
     feedback = Feedback(frequency**2 * inertia, 2.0 * frequency * inertia)
     return ControlLoop(controller, np.full(3, 1e5), feedback=feedback, **options)
@@ -111,7 +111,7 @@ def run(loop, period, delay=0.0, count=200, push=0.01, t=10.0, before=lambda ind
     inertia [kg m²] that the model does not have.
     """
     q, v = begin.copy(), np.array([push, -push, push])
-    commands, positions, efforts = [], [], [DYNAMICS.gravity(begin)]
+    commands, positions, efforts = [], [], [loop.dynamics.gravity(begin)]
     for index in range(count):
         before(index)
         command = loop.update(t, t + delay, q, v)
@@ -123,8 +123,8 @@ def run(loop, period, delay=0.0, count=200, push=0.01, t=10.0, before=lambda ind
             h = period / parts
             late = max(math.ceil((delay - part * h) / period - 1e-9), 0)
             applied = efforts[max(len(efforts) - 1 - late, 0)]
-            inertia = DYNAMICS.mass_matrix(q) + rotors * np.eye(3)
-            v = v + h * np.linalg.solve(inertia, applied - DYNAMICS.inverse(q, v, np.zeros(3)))
+            inertia = loop.dynamics.mass_matrix(q) + rotors * np.eye(3)
+            v = v + h * np.linalg.solve(inertia, applied - loop.dynamics.inverse(q, v, np.zeros(3)))
             q = q + h * v
         t += period
     return commands, np.array(positions), t
@@ -374,6 +374,18 @@ def test_gains_that_a_pose_does_not_allow_are_a_fault_once_the_arm_shakes(period
         assert np.abs(np.diff(positions, axis=0)).max() < 6.5 * period  # no faster than the motion
 
 
+def test_an_arm_may_begin_in_a_pose_that_does_not_allow_its_gains_unless_it_shakes():
+    """They are allowed at home, with the wrist at 2 rad."""
+    before, _, after = arms.PRR.rpartition('lower="-2.5" upper="2.75"')
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(f'{before}lower="2" upper="7"{after}'))
+    straight = np.array([0.3, -0.2, 6.28])
+    for rotors, shakes in ((0.0, True), (1.0, False)):
+        arm = loop(PD, 95.0, dynamics, safety=SafetySettings(command_delay=0.0))
+        commands, positions, _ = run(arm, 0.004, begin=straight, rotors=rotors)
+        assert {command.fault for command in commands} - {None} == ({"rate"} if shakes else set())
+        assert np.abs(positions - straight).max() < 0.05
+
+
 ALTERNATES = (-1.0) ** np.arange(12)
 SHAKES = {  # velocity errors in such a pose [rad/s], and whether the arm shakes
     "within noise": (0.1 * ALTERNATES, False),
@@ -473,7 +485,7 @@ def test_a_spring_at_the_tool_that_a_light_wrist_cannot_carry_is_a_fault_before_
     assert "cartesian_impedance.stiffness" in commands[-1].problem
     assert fastest < 0.5
     unjudged = spring_loop(LIGHT, turning, plausibility=False, following_tolerance=0.0, overspeed=100.0)
-    monkeypatch.setattr(running_core, "judged", lambda settings, *_: Judgement(1.0, settings.feedback, 0.0))
+    monkeypatch.setattr(running_core, "judged", lambda settings, *_: Judgement(1.0, True, settings.feedback, 0.0))
     assert held_by_a_spring(unjudged, period, late, seen=late, duration=0.3)[1] > 3.0
 
 

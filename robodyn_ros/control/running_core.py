@@ -104,9 +104,10 @@ class RunningCore(Uncopied):
         memory = self.memory()
         with suppress(Exception):  # of a model; if the law uses it too, that becomes a fault of the law
             found: Judgement = judged(self.settings, sampling_of(memory), memory.q.copy())
-            stiffness, damping = (np.ascontiguousarray(part) for part in found.feedback)
-            delay, limit = self.settings.safety.command_delay, found.stable_until
-            self._ask("SET_CARRIED", value=found.carried, limit=limit, t=delay, numbers=(stiffness, damping))
+            gains = tuple(np.ascontiguousarray(part) for part in found.feedback)
+            until, delay = found.stable_until, self.settings.safety.command_delay
+            allowed = found.is_allowed
+            self._ask("SET_CARRIED", value=found.carried, limit=until, t=delay, number=allowed, numbers=gains)
 
     def _ask(self, what: str, name: str = "", part: str = "", **arguments: Any) -> Record:
         """Send a request, with members of the struct ``Request``, to the core, between two periods. If the core may

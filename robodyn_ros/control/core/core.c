@@ -164,6 +164,7 @@ static void refuse(Request* r, CoreRefusal found) {
 static void set_carried(State* m, const Request* r) {
   m->carried = r->value;
   m->stable_until = r->limit; m->command_delay = r->t;
+  if (r->number) m->allowed = greater(m->allowed, m->judged_period + m->judged_delay);
   copy(m->carried_stiffness, r->numbers[0]); copy(m->carried_damping, r->numbers[1]);
   m->to_judge = 0;
 }

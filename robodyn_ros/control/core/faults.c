@@ -121,17 +121,15 @@ static int shakes(const Settings* s, State* m) {
 /* Adds up by which factor gaps between states amplify a deviation of the arm, where their rate does not allow the gains:
    a gap by |1 - 2 x|, with the ratio x of gap and delays to `stable_until`. That is the growth of a damped joint whose
    effort is held for the gap. So shorter gaps make up for longer ones, except for the first ones. The model may have less
-   inertia than the arm: where it does not allow the gains because of the pose only, at a rate that it allowed them at,
-   the arm also has to shake. */
+   inertia than the arm: if it does not allow the gains in this pose, but in another one, the arm also has to shake. */
 static void note_growth(const Settings* s, State* m) {
   const int shaken = shakes(s, m), begins = (double)m->count < FIRST_PERIODS;
-  const double time = m->period + m->delay, held = m->before + m->delay + m->command_delay;
+  const double held = m->before + m->delay + m->command_delay;
   if (m->carried == 1) {
     m->growth = begins ? GROWTH : 0;
-    if (!m->to_judge) m->allowed = begins ? 0 : greater(time, m->allowed);
     clear(m->swing); clear(m->swing_before);
   } else m->growth = greater(m->growth + log(fabs(1 - 2 * held / m->stable_until)), 0);
-  const int is_known = shaken || time > (1 + SAMPLING_CHANGE) * m->allowed;
+  const int is_known = shaken || m->period + m->delay > (1 + SAMPLING_CHANGE) * m->allowed;
   m->unstable = m->carried < 1 && (m->unstable || (m->growth >= GROWTH && is_known));
 }
 

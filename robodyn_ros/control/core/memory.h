@@ -233,7 +233,7 @@ typedef struct {
   double command_delay; /* until an effort is applied [s] */
   double stable_until; /* greatest sum of period and delays at which the gains are known to be stable, with a margin [s] */
   double growth;       /* logarithm of the factor by which gaps have amplified a deviation [-] */
-  double allowed;      /* greatest sum of period and delay at which the gains were allowed in some pose [s] */
+  double allowed;      /* greatest sum of period and delay at which the gains were allowed, in this pose or another [s] */
   /* velocity errors beyond noise: the greatest one since the latest reversal, and before it [rad/s] or [m/s]; its time */
   double swing[N], swing_before[N], swing_begin[N];
   int64_t unstable;    /* from when that was GROWTH and the arm shook until the states allow the gains again */

@@ -54,6 +54,7 @@ class Judgement(NamedTuple):
     """The gains that a period and a delay allow."""
 
     carried: float  # ratio of the law's natural frequencies, in (0, 1]
+    is_allowed: bool  # whether the whole gains are allowed, in this pose or in the home pose
     feedback: Feedback  # the gains of the reactions, reduced where the states do not allow them
     stable_until: float  # greatest sum of period and delay, of commands too, known to be stable, with RETURN_MARGIN [s]
 
@@ -67,9 +68,13 @@ def judged(settings: LoopSettings, sampling: StateSampling, q: Array) -> Judgeme
         """That of the least delay and of the greatest: a part of a period averages two states, which may be stabler."""
         return min(stable_ratio(period, each, gains, margin) for each in (sampling.delay, delay))
 
-    gains = checked_result(settings.controller, "acceleration_gains", q, period)
+    def law_gains(q: Array) -> AccelerationGains:
+        return checked_result(settings.controller, "acceleration_gains", q, period)
+
+    gains = law_gains(q)
     margin = RETURN_MARGIN if sampling.unstable else GAIN_MARGIN
     carried = least_ratio(gains, margin)
+    is_allowed = carried == 1.0 or least_ratio(law_gains(settings.controller.dynamics.robot.home), margin) == 1.0
     own = effort_gains(feedback, settings.controller.dynamics.mass_matrix(q))
     ratio = least_ratio(own, REACTION_MARGIN)
     lowered = Feedback(ratio**2 * feedback.stiffness, ratio * feedback.damping)
@@ -78,7 +83,7 @@ def judged(settings: LoopSettings, sampling: StateSampling, q: Array) -> Judgeme
         reach = carried * margin / RETURN_MARGIN * whole
     else:
         reach = SPREAD * whole if is_steady(gains, steady) and is_steady(own, steady) else 0.0
-    return Judgement(carried, lowered, reach)
+    return Judgement(carried, is_allowed, lowered, reach)
 
 
 def check_sampling(settings: LoopSettings, now: LoopSettings | None, sampling: StateSampling, q: Array) -> None:
