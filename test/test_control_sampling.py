@@ -395,6 +395,7 @@ SHAKES = {  # velocity errors in such a pose [rad/s], and whether the arm shakes
     "slowly": (np.repeat([1.0, -1.5, 2.0, -2.5], 5), False),
     "every third state": (np.repeat([1.0, -1.5, 2.0, -2.5], 3), True),
     "after a pause": (np.array([1.0, *np.zeros(4), -2.0, *np.zeros(4), 3.0, 0.0]), False),
+    "greater but later": (np.array([2.0, *np.full(5, -1.0), *np.full(6, -2.5)]), False),
     "once": (np.array([*np.zeros(6), 1.0, -0.5, -1.0, 0.0, 0.0, 0.0]), True),
 }
 

@@ -103,7 +103,8 @@ static int judge_publisher(const Settings* s, State* m) {
    delay τ and a damping ratio of 0.42 or more reverses it within 4 τ if it is unstable. Errors within the stated noise do
    not count; the measured noise would include them. */
 static int shakes(const Settings* s, State* m) {
-  const double z = sqrt(2 * log_test_count()), t = m->sampling_last, longest = 4 * (m->period + m->delay);
+  const double z = sqrt(2 * log_test_count()), t = m->sampling_last;
+  const double longest = 4 * (m->period + m->delay + m->command_delay);
   int found = 0;
   EACH {
     const double e = m->qd[i] - (m->stepped ? m->stepped_reference[N + i] : 0);
@@ -113,7 +114,7 @@ static int shakes(const Settings* s, State* m) {
       m->swing[i] = 0; m->swing_begin[i] = t;
     }
     if (fabs(e) > fabs(m->swing[i])) m->swing[i] = e;
-    found |= m->swing_before[i] > 0 && fabs(m->swing[i]) >= m->swing_before[i];
+    found |= m->swing_before[i] > 0 && fabs(m->swing[i]) >= m->swing_before[i] && t - m->swing_begin[i] <= longest;
   }
   return found;
 }
@@ -125,10 +126,8 @@ static int shakes(const Settings* s, State* m) {
 static void note_growth(const Settings* s, State* m) {
   const int shaken = shakes(s, m), begins = (double)m->count < FIRST_PERIODS;
   const double held = m->before + m->delay + m->command_delay;
-  if (m->carried == 1) {
-    m->growth = begins ? GROWTH : 0;
-    clear(m->swing); clear(m->swing_before);
-  } else m->growth = greater(m->growth + log(fabs(1 - 2 * held / m->stable_until)), 0);
+  if (m->carried == 1) m->growth = begins ? GROWTH : 0;
+  else m->growth = greater(m->growth + log(fabs(1 - 2 * held / m->stable_until)), 0);
   const int is_known = shaken || m->period + m->delay > (1 + SAMPLING_CHANGE) * m->allowed;
   m->unstable = m->carried < 1 && (m->unstable || (m->growth >= GROWTH && is_known));
 }
