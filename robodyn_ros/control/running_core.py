@@ -105,7 +105,7 @@ class RunningCore(Uncopied):
         with suppress(Exception):  # of a model; if the law uses it too, that becomes a fault of the law
             found: Judgement = judged(self.settings, sampling_of(memory), memory.q.copy())
             gains = tuple(np.ascontiguousarray(part) for part in found.feedback)
-            until, delay = found.stable_until, self.settings.safety.command_delay
+            until, delay = found.stable_until, max(self.settings.safety.command_delay, float(memory.found_delay))
             allowed = found.is_allowed
             self._ask("SET_CARRIED", value=found.carried, limit=until, t=delay, number=allowed, numbers=gains)
 
@@ -225,7 +225,13 @@ class RunningCore(Uncopied):
 
 def sampling_of(memory: Any) -> StateSampling:
     """Period and delay of the states, as the core has measured them."""
-    return StateSampling(float(memory.period), float(memory.delay), float(memory.carried), bool(memory.unstable))
+    return StateSampling(
+        float(memory.period),
+        float(memory.delay),
+        float(memory.carried),
+        bool(memory.unstable),
+        float(memory.found_delay),
+    )
 
 
 def _adds(settings: LoopSettings) -> list[list[float]]:

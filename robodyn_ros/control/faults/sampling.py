@@ -48,6 +48,7 @@ class StateSampling(NamedTuple):
     delay: float = 0.0  # mean age of a state when it is answered [s]
     carried: float = 1.0  # ratio of the law's natural frequencies that the states allow, in (0, 1]
     unstable: bool = False  # True from when the gaps have amplified a deviation until the states allow the gains again
+    found_delay: float = 0.0  # delay of the commands that an unstable feedback has shown [s]
 
 
 class Judgement(NamedTuple):
@@ -62,7 +63,7 @@ class Judgement(NamedTuple):
 def judged(settings: LoopSettings, sampling: StateSampling, q: Array) -> Judgement:
     """Judge the gains of settings by the measured period and delay, with the arm at q (n,)."""
     feedback, period = settings.feedback, sampling.period
-    delay = sampling.delay + settings.safety.command_delay
+    delay = sampling.delay + max(settings.safety.command_delay, sampling.found_delay)
 
     def least_ratio(gains: AccelerationGains, margin: float) -> float:
         """That of the least delay and of the greatest: a part of a period averages two states, which may be stabler."""
@@ -126,9 +127,11 @@ def sampling_problem(
     name, remedy = checked_result(law, "remedy", q, sampling.carried)
     old = round(sampling.delay, 6)  # a mean of differences of stamps: 1e-18 s is none
     every = f"a state every {period:.3g} s, {old:.2g} s old," if period else "any rate of states"
+    late = max(settings.safety.command_delay, sampling.found_delay)
+    seen = ", as the arm shakes," if sampling.found_delay == late > 0.0 else ","
     return name, (
         f"{every} allows a natural frequency of at most {sampling.carried * asked:.3g} rad/s of joint {joint_name!r} "
-        f"with a command_delay of {settings.safety.command_delay:.2g} s, not {asked:.3g} rad/s: {remedy}, or "
+        f"with a command_delay of {late:.2g} s{seen} not {asked:.3g} rad/s: {remedy}, or "
         f"{'send states more often' if period else 'set command_delay to that of these drives'}"
     )
 
