@@ -12,7 +12,7 @@
 #define DISOBEY_TIME 0.01 /* time for which a joint may accelerate under a reaction: efforts reverse in it [s] */
 #define SPEED_GROWTH 1.1 /* a joint has accelerated if its speed exceeds that at the beginning by this factor */
 #define GROWTH 2.3 /* logarithm of the growth of a deviation by gaps between states at which their rate is a fault: 10 */
-#define SHAKES 3.0 /* growth of the swings of a velocity error, by which its feedback is unstable */
+#define SHAKES 2.0 /* growth of the swings of a velocity error, by which its feedback is unstable */
 #define LONGEST_SWING 0.1 /* longest swing of such an error [s] */
 #define SMOOTH 0.36787944117144233 /* greatest rate times age of a damping that does not overshoot, 1 / e */
 #define FAST 0.5 /* ratio of the velocity limit below which an acceleration is ignored */
@@ -110,7 +110,7 @@ static int follow_swings(const Settings* s, State* m, int i, double e, double z)
   if (e * m->swing[i] <= 0) {
     const double peak = fabs(m->swing[i]);
     m->swing_time[i] = t - m->swing_begin[i];
-    if (peak < m->swing_before[i] || m->swing_time[i] > LONGEST_SWING) m->swing_first[i] = peak;
+    if (m->swing_before[i] == 0 || peak < m->swing_before[i] || m->swing_time[i] > LONGEST_SWING) m->swing_first[i] = peak;
     m->swing_before[i] = peak; m->swing[i] = 0; m->swing_begin[i] = t;
   }
   if (fabs(e) > fabs(m->swing[i])) m->swing[i] = e;
