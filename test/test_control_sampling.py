@@ -392,7 +392,7 @@ SHAKES = {  # velocity errors in such a pose [rad/s], and whether the arm shakes
     "with noise": (0.2 * ALTERNATES, True),
     "less and less": (2.0 * 0.8 ** np.arange(12) * ALTERNATES, False),
     "without a reversal": (2.0 + ALTERNATES, False),
-    "slowly": (np.repeat([1.0, -1.5, 2.0, -2.5], 5), False),
+    "slowly": (np.repeat([1.0, -1.2, 1.4, -1.6], 5), False),
     "every third state": (np.repeat([1.0, -1.5, 2.0, -2.5], 3), True),
     "after a pause": (np.array([1.0, *np.zeros(4), -2.0, *np.zeros(4), 3.0, 0.0]), False),
     "greater but later": (np.array([2.0, *np.full(5, -1.0), *np.full(6, -2.5)]), False),

@@ -119,8 +119,8 @@ static int follow_swings(const Settings* s, State* m, int i, double e, double z)
 
 /* Nonzero if the arm shakes: the velocity error of a joint reverses and does not become smaller. A feedback with the mean
    delay τ and a damping ratio of 0.42 or more reverses it within 4 τ if it is unstable. If it grows by SHAKES in three
-   swings or more, beyond the measured noise too, the feedback is unstable whatever the model says. It reverses after 2 τ
-   then, which tells the delay of the commands. */
+   swings or more, beyond the measured noise too, the feedback is unstable whatever the model says. It reverses after τ to
+   2.4 τ then, which tells the greatest delay of the commands. */
 static int shakes(const Settings* s, State* m) {
   const double z = sqrt(2 * log_test_count()), mean = m->period / 2 + m->delay;
   const double longest = 4 * (m->period + m->delay + m->command_delay);
@@ -135,8 +135,8 @@ static int shakes(const Settings* s, State* m) {
     const int grows = first < before && peak >= SHAKES * first && greater(time, since) <= LONGEST_SWING;
     if (!grows || peak <= z * velocity_noise_of(&s->uncertainty, &m->consistency, i)) continue;
     m->growth = GROWTH;
-    if (time / 2 - mean <= m->found_delay) continue;
-    m->found_delay = time / 2 - mean;
+    if (time - mean <= m->found_delay) continue;
+    m->found_delay = time - mean;
     m->judged_q[0] = NAN;
   }
   return found;
@@ -297,7 +297,7 @@ static int obeys(const Settings* s, State* m, double t, const double* q, const d
     if (m->disobeys[i] && (fastest < 0 || speed > fabs(qd[fastest]))) fastest = i;
   }
   if (fastest < 0) { m->accelerates_since = t; return 1; }
-  const double least = is_found(&m->consistency, fastest) ? 0 : DISOBEY_TIME + m->period + m->delay;
+  const double least = is_found(&m->consistency, fastest) ? 0 : DISOBEY_TIME + m->period + m->delay + m->found_delay;
   if (t - m->accelerates_since < least * ALMOST) return 1;
   m->released = 1;
   say(m, GROWS_FASTER, fastest, qd[fastest], 0);
