@@ -106,10 +106,11 @@ def loop(law, frequency, dynamics=DYNAMICS, **options):
     return ControlLoop(controller, np.full(3, 1e5), feedback=feedback, **options)
 
 
-def run(loop, period, delay=0.0, count=200, push=0.01, t=10.0, before=lambda index: None, begin=HOME, rotors=0.0):
-    """The arm under the loop, from a light touch on: commands, positions and the time at the end. Its rotors have an
-    inertia [kg m²] that the model does not have.
+def run(loop, period, delay=0.0, count=200, push=0.01, t=10.0, before=lambda index: None, begin=HOME, **arm):
+    """The arm under the loop, from a light touch on: commands, positions and the time at the end. Of the arm, the loop
+    does not know the inertia of its ``rotors`` [kg m²], nor by how much its drives are ``late`` [s].
     """
+    rotors, untold = arm.get("rotors", 0.0), arm.get("late", 0.0)
     q, v = begin.copy(), np.array([push, -push, push])
     commands, positions, efforts = [], [], [loop.dynamics.gravity(begin)]
     for index in range(count):
@@ -121,7 +122,7 @@ def run(loop, period, delay=0.0, count=200, push=0.01, t=10.0, before=lambda ind
         parts = 20
         for part in range(parts):
             h = period / parts
-            late = max(math.ceil((delay - part * h) / period - 1e-9), 0)
+            late = max(math.ceil((delay + untold - part * h) / period - 1e-9), 0)
             applied = efforts[max(len(efforts) - 1 - late, 0)]
             inertia = loop.dynamics.mass_matrix(q) + rotors * np.eye(3)
             v = v + h * np.linalg.solve(inertia, applied - loop.dynamics.inverse(q, v, np.zeros(3)))
@@ -394,7 +395,7 @@ SHAKES = {  # velocity errors in such a pose [rad/s], and whether the arm shakes
     "without a reversal": (2.0 + ALTERNATES, False),
     "slowly": (np.repeat([1.0, -1.2, 1.4, -1.6], 5), False),
     "every third state": (np.repeat([1.0, -1.5, 2.0, -2.5], 3), True),
-    "after a pause": (np.array([1.0, *np.zeros(4), -2.0, *np.zeros(4), 3.0, 0.0]), False),
+    "after a pause": (np.array([1.0, *np.zeros(4), -1.3, *np.zeros(4), 1.6, 0.0]), False),
     "greater but later": (np.array([2.0, *np.full(5, -1.0), *np.full(6, -2.5)]), False),
     "once": (np.array([*np.zeros(6), 1.0, -0.5, -1.0, 0.0, 0.0, 0.0]), True),
 }
@@ -420,6 +421,58 @@ def test_what_shakes(errors, shakes, period, moving):
     assert arm.memory().carried < 1.0
     assert set(found[:-1]) == {None}
     assert (found[-1] == "rate") == shakes
+
+
+@pytest.mark.parametrize("known", ["judged", "by the core alone"])
+@pytest.mark.parametrize(
+    ("frequency", "late", "moving"), [(120.0, 0.006, False), (60.0, 0.012, True), (200.0, 0.003, True)]
+)
+def test_drives_that_are_slower_than_stated_are_found_by_swings_that_grow(frequency, late, moving, known, monkeypatch):
+    """The reaction knows from them how late its efforts are, and holds the arm; lower gains end the fault."""
+    arm = loop(ComputedTorque, frequency)
+    if known != "judged":
+        monkeypatch.setattr(running_core, "judged", lambda *_: 1 / 0)
+
+    def begin(index):
+        if index == 20 and moving:
+            arm.follow(rest_to_rest([HOME + [0.5, -0.4, 0.6]], [1.0]))
+
+    commands, positions, t = run(arm, 0.002, count=500, push=0.05, before=begin, late=late)
+    faults = [command.fault for command in commands]
+    found = faults.index("rate")
+    assert set(faults[:found]) == {None}
+    assert set(faults[found:]) == {"rate"}
+    speeds = np.abs(np.diff(positions, axis=0)).max(axis=1) / 0.002
+    assert speeds.max() < 4.0  # a third of the limit
+    assert speeds[-100:].max() < 0.05
+    mean = 0.001 + late
+    assert late < float(arm.memory().found_delay) < 2.4 * mean
+    if known == "judged":
+        assert re.search(r"at most .* with a command_delay of 0\.0\d+ s, as the arm shakes, not", commands[-1].problem)
+        arm.apply(arm.settings._replace(controller=loop(ComputedTorque, 0.1 / mean).settings.controller))
+    arm.hold(t)
+    commands, _, _ = run(arm, 0.002, count=500, push=0.05, t=t, begin=positions[-1], late=late)
+    assert (commands[-1].fault is None) == (known == "judged")
+
+
+@pytest.mark.parametrize("bits", [None, 12, 14, 17])
+def test_noise_is_no_swing_that_grows(bits):
+    """Velocities with five times the stated noise; and those that are differences of an encoder's counts, in motion."""
+    arm, rng, seen = (
+        loop(ComputedTorque, 60.0, safety=SafetySettings(plausibility=False)),
+        np.random.default_rng(7),
+        HOME,
+    )
+    for k in range(5000):
+        q, v = HOME, 0.1 * rng.standard_normal(3)
+        if bits:
+            q = HOME + 0.3 * np.sin(0.002 * k + HOME)
+            count = 2.0 * np.pi / 2**bits
+            q = count * np.round(q / count)
+            v = (q - seen) / 0.001 * (k > 0)
+            seen = q
+        assert arm.update(0.001 * k, 0.001 * k, q, v).fault is None, k
+    assert float(arm.memory().found_delay) == 0.0
 
 
 def test_a_delay_of_a_part_of_the_period_is_no_reason_to_allow_greater_gains():

@@ -23,6 +23,7 @@
 #include "limits.c"
 #include "states.c"
 #include "consistency.c"
+#include "stability.c"
 #include "contact.c"
 #include "prediction.c"
 #include "faults.c"
@@ -131,6 +132,7 @@ int64_t core_simulated_time(Core* c, int64_t clock, int64_t stamp) {
 void core_acknowledge(Core* c) {
   acknowledge(&c->state);
   reset_consistency(&c->state.consistency);
+  if (c->state.found_delay > 0) forget_judgement(&c->settings->loop, &c->state);
 }
 
 void core_set_conflict(Core* c, int conflict) { c->state.conflict = conflict; }

@@ -11,9 +11,6 @@
 #define LIFE 0.01 /* distance by which a suspect joint has to move [rad], a tenth of it [m] */
 #define DISOBEY_TIME 0.01 /* time for which a joint may accelerate under a reaction: efforts reverse in it [s] */
 #define SPEED_GROWTH 1.1 /* a joint has accelerated if its speed exceeds that at the beginning by this factor */
-#define GROWTH 2.3 /* logarithm of the growth of a deviation by gaps between states at which their rate is a fault: 10 */
-#define SHAKES 2.0 /* growth of the swings of a velocity error, by which its feedback is unstable */
-#define LONGEST_SWING 0.1 /* longest swing of such an error [s] */
 #define SMOOTH 0.36787944117144233 /* greatest rate times age of a damping that does not overshoot, 1 / e */
 #define FAST 0.5 /* ratio of the velocity limit below which an acceleration is ignored */
 #define LEAST_RESPONSE 0.25 /* least realized ratio of the commanded effort of a drive that responds: half of 0.5 */
@@ -46,7 +43,6 @@ static void forget_history(State* m, int kind) { m->history_latched[kind] = 0; m
 
 static void acknowledge(State* m) {
   m->is_suspect = 0;
-  m->found_delay = 0; m->judged_q[0] = NAN;
   for (int k = 0; k < KINDS; ++k) {
     forget_history(m, k);
     m->begins_count[k] = 0;
@@ -100,59 +96,6 @@ static int judge_publisher(const Settings* s, State* m) {
   if (!m->conflict) return -1;
   say_only(m, SEVERAL_PUBLISHERS);
   return FAULT_PUBLISHER;
-}
-
-/* Follows the swings of a joint's velocity error e; a swing ends where e reverses. Errors within the stated noise do not
-   count; the measured noise would include them. Nonzero if e is beyond that noise. */
-static int follow_swings(const Settings* s, State* m, int i, double e, double z) {
-  const double t = m->sampling_last;
-  if (fabs(e) <= z * s->uncertainty.velocity_noise * s->uncertainty.scale[i]) return 0;
-  if (e * m->swing[i] <= 0) {
-    const double peak = fabs(m->swing[i]);
-    m->swing_time[i] = t - m->swing_begin[i];
-    if (m->swing_before[i] == 0 || peak < m->swing_before[i] || m->swing_time[i] > LONGEST_SWING) m->swing_first[i] = peak;
-    m->swing_before[i] = peak; m->swing[i] = 0; m->swing_begin[i] = t;
-  }
-  if (fabs(e) > fabs(m->swing[i])) m->swing[i] = e;
-  return 1;
-}
-
-/* Nonzero if the arm shakes: the velocity error of a joint reverses and does not become smaller. A feedback with the mean
-   delay τ and a damping ratio of 0.42 or more reverses it within 4 τ if it is unstable. If it grows by SHAKES in three
-   swings or more, beyond the measured noise too, the feedback is unstable whatever the model says. It reverses after τ to
-   2.4 τ then, which tells the greatest delay of the commands. */
-static int shakes(const Settings* s, State* m) {
-  const double z = sqrt(2 * log_test_count()), mean = m->period / 2 + m->delay;
-  const double longest = 4 * (m->period + m->delay + m->command_delay);
-  int found = 0;
-  EACH {
-    const double e = m->qd[i] - (m->stepped ? m->stepped_reference[N + i] : 0);
-    if (!follow_swings(s, m, i, e, z)) continue;
-    const double peak = fabs(m->swing[i]), before = m->swing_before[i], first = m->swing_first[i];
-    const double since = m->sampling_last - m->swing_begin[i], time = m->swing_time[i];
-    if (before == 0 || peak < before) continue;
-    found |= greater(time, since) <= longest;
-    const int grows = first < before && peak >= SHAKES * first && greater(time, since) <= LONGEST_SWING;
-    if (!grows || peak <= z * velocity_noise_of(&s->uncertainty, &m->consistency, i)) continue;
-    m->growth = GROWTH;
-    if (time - mean <= m->found_delay) continue;
-    m->found_delay = time - mean;
-    m->judged_q[0] = NAN;
-  }
-  return found;
-}
-
-/* Adds up by which factor gaps between states amplify a deviation of the arm, where their rate does not allow the gains:
-   a gap by |1 - 2 x|, with the ratio x of gap and delays to `stable_until`. That is the growth of a damped joint whose
-   effort is held for the gap. So shorter gaps make up for longer ones, except for the first ones. The model may have less
-   inertia than the arm: if it does not allow the gains in this pose, but in another one, the arm also has to shake. */
-static void note_growth(const Settings* s, State* m) {
-  const int shaken = shakes(s, m), begins = (double)m->count < FIRST_PERIODS;
-  const double held = m->before + m->delay + m->command_delay;
-  if (m->carried == 1 && isfinite(m->judged_q[0]) && !m->to_judge) m->growth = begins ? GROWTH : 0;
-  else m->growth = greater(m->growth + log(fabs(1 - 2 * held / m->stable_until)), 0);
-  const int is_known = shaken || m->period + m->delay > (1 + SAMPLING_CHANGE) * m->allowed;
-  m->unstable = m->carried < 1 && (m->unstable || (m->growth >= GROWTH && is_known));
 }
 
 static int judge_rate(const Settings* s, State* m) {

@@ -160,9 +160,8 @@ void core_stop(Core* c) {
   m->time = -INFINITY; m->references.source = WAITING; m->references.next = 0;
   reset_step(&m->memory);
   m->active = 0;
-  m->count = 0; m->period = m->delay = m->before = 0; m->carried = 1; m->unstable = 0; m->allowed = 0; m->sampling_last = -INFINITY;
-  m->judged_q[0] = NAN;
-  copy(m->carried_stiffness, s->stiffness); copy(m->carried_damping, s->damping);
+  m->count = 0; m->period = m->delay = m->before = m->allowed = 0; m->sampling_last = -INFINITY;
+  forget_judgement(s, m);
   core_acknowledge(c);
   m->applies = m->trail_count = m->stepped = 0;
   reset_observer(m);

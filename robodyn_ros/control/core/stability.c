@@ -1,0 +1,84 @@
+// Copyright 2026 robodyn_ros maintainers
+// SPDX-License-Identifier: Apache-2.0
+
+/* Stability of the feedback: whether gaps between states, or late commands, make the arm shake. */
+
+#include "memory.h"
+
+#define GROWTH 2.3 /* logarithm of the growth of a deviation by gaps between states at which their rate is a fault: 10 */
+#define SHAKES 2.0 /* growth of the swings of a velocity error, by which its feedback is unstable */
+#define LONGEST_SWING 0.1 /* longest swing of such an error [s] */
+
+/* Follows the swings of a joint's velocity error v, and how far its position error q moves in each; a swing ends where v
+   reverses. Velocities within the stated noise do not count; the measured noise would include them. Nonzero if v is beyond
+   that noise. */
+static int follow_swings(const Settings* s, State* m, int i, double q, double v) {
+  const double t = m->sampling_last, z = sqrt(2 * log_test_count());
+  if (fabs(v) <= z * s->uncertainty.velocity_noise * s->uncertainty.scale[i]) return 0;
+  if (v * m->swing[i] <= 0) {
+    const double peak = fabs(m->swing[i]), before = m->swing_before[i];
+    m->swing_time[i] = t - m->swing_begin[i];
+    m->swing_distance[i] = sign(m->swing[i]) * (q - m->swing_q[i]);
+    if (before == 0 || peak < before || m->swing_time[i] > LONGEST_SWING) m->swing_first[i] = peak;
+    m->swing_before[i] = peak;
+    m->swing[i] = 0; m->swing_begin[i] = t; m->swing_q[i] = q;
+  }
+  if (fabs(v) > fabs(m->swing[i])) m->swing[i] = v;
+  return 1;
+}
+
+/* Nonzero if the arm shakes: the velocity error of a joint reverses and does not become smaller. A feedback with the mean
+   delay τ and a damping ratio of 0.42 or more reverses it within 4 τ if it is unstable. If the error grows by SHAKES in
+   three swings or more, and positions prove the latest one beyond their noise, the feedback is unstable whatever the model
+   says: `time` is the duration of the longest such swing, else 0. */
+static int shakes(const Settings* s, State* m, double* time) {
+  const double longest = 4 * (m->period + m->delay + m->command_delay), *given = m->stepped_reference;
+  int found = 0;
+  *time = 0;
+  EACH {
+    const double v = m->qd[i] - (m->stepped ? given[N + i] : 0), q = m->q[i] - (m->stepped ? given[i] : 0);
+    if (!follow_swings(s, m, i, q, v)) continue;
+    const double peak = fabs(m->swing[i]), before = m->swing_before[i], first = m->swing_first[i];
+    const double takes = greater(m->swing_time[i], m->sampling_last - m->swing_begin[i]);
+    if (before == 0 || peak < before) continue;
+    found |= takes <= longest;
+    const int grows = first < before && peak >= SHAKES * first && takes <= LONGEST_SWING;
+    if (grows && m->swing_distance[i] > noise_bound(&s->uncertainty, i)) *time = greater(*time, m->swing_time[i]);
+  }
+  return found;
+}
+
+/* An unstable feedback with the mean delay τ reverses after τ to 2.4 τ, which bounds the delay of the commands. Until the
+   gains are judged with it, natural frequencies are lower by as much as τ is longer. */
+static void find_delay(const Settings* s, State* m, double time) {
+  const double mean = m->period / 2 + m->delay, ratio = mean / time;
+  if (time - mean <= m->found_delay) return;
+  m->found_delay = time - mean;
+  m->judged_q[0] = NAN;
+  m->carried = smaller(m->carried, ratio);
+  EACH {
+    m->carried_stiffness[i] = smaller(m->carried_stiffness[i], ratio * ratio * s->stiffness[i]);
+    m->carried_damping[i] = smaller(m->carried_damping[i], ratio * s->damping[i]);
+  }
+}
+
+/* The gains are used, and judged anew. */
+static void forget_judgement(const Settings* s, State* m) {
+  m->carried = 1; m->unstable = 0; m->found_delay = 0; m->judged_q[0] = NAN;
+  copy(m->carried_stiffness, s->stiffness); copy(m->carried_damping, s->damping);
+}
+
+/* Adds up by which factor gaps between states amplify a deviation of the arm, where their rate does not allow the gains:
+   a gap by |1 - 2 x|, with the ratio x of gap and delays to `stable_until`. That is the growth of a damped joint whose
+   effort is held for the gap. So shorter gaps make up for longer ones, except for the first ones. The model may have less
+   inertia than the arm: if it does not allow the gains in this pose, but in another one, the arm also has to shake. */
+static void note_growth(const Settings* s, State* m) {
+  double time;
+  const int shaken = shakes(s, m, &time), begins = (double)m->count < FIRST_PERIODS;
+  const double held = m->before + m->delay + m->command_delay;
+  if (m->carried == 1) m->growth = begins ? GROWTH : 0;
+  else m->growth = greater(m->growth + log(fabs(1 - 2 * held / m->stable_until)), 0);
+  find_delay(s, m, time);
+  const int is_known = shaken || m->period + m->delay > (1 + SAMPLING_CHANGE) * m->allowed;
+  m->unstable = m->carried < 1 && (m->unstable || time > 0 || (m->growth >= GROWTH && is_known));
+}
