@@ -100,7 +100,8 @@ static int judge_publisher(const Settings* s, State* m) {
 
 static int judge_rate(const Settings* s, State* m) {
   if (!(m->unstable || m->period > s->state_timeout)) return -1;
-  say(m, TOO_RARE, 0, m->carried, m->period);
+  if (m->found_delay > 0) say(m, TOO_LATE, 0, m->found_delay, 0);
+  else say(m, TOO_RARE, 0, m->carried, m->period);
   return FAULT_RATE;
 }
 

@@ -97,7 +97,7 @@ FAULTS: Mapping[str, Fault] = {
     ),
     "rate": Fault(
         "states too rare",
-        "states come too rarely for the gains, or for `state_timeout`",
+        "states come too rarely, or commands too late, for the gains; or states come too rarely for `state_timeout`",
         "judge_rate",
         "states that are too rare for the gains",
         "lower natural_frequency or raise state_rate",
@@ -153,6 +153,7 @@ PROBLEMS: Mapping[str, str] = {
     "MOVED_UNSEEN": "{joint} is {size:.4g} {position} from where it was before states were missing; its velocity limit "
     "explains {bound:.4g} {position}",
     "SEVERAL_PUBLISHERS": "there are several publishers of states, commands or references",
+    "TOO_LATE": "the arm shakes: commands come up to {value:.4g} s late, too late for the gains",
     "TOO_RARE": "a state every {bound:.4g} s is too rare for the gains or for state_timeout",
 }
 """Problem → its message; ``size`` is the magnitude of the value (:class:`.FaultCause`)."""
