@@ -70,7 +70,7 @@ MORE = {
     "test_export_latex.py": ("test_the_document_can_be_set[mimic]",),
     "test_identification_fit.py": ("test_standard_errors_are_those_of_repetition[independent]",),
     "test_identification_signals.py": ("test_the_error_of_the_delay_is_that_of_repetition",),
-    "test_identification_truth.py": ("[True-double_pendulum-9]", "[False-prr-20]"),
+    "test_identification_truth.py": ("[True-double_pendulum-9]", "-20]", "-17]", "[0.0-0.05]", "[0.5-0.0]"),
     "test_nodes_commissioner.py": ("test_a_command_that_ends_early_lets_go_evenly[killed]",),
     "test_nodes_exceptions.py": ("test_the_observers_and_the_planner_go_on_too",),
     "test_nodes_hold.py": ("test_a_pose_is_held_with_wrong_masses_and_noisy_encoders",),

@@ -125,19 +125,6 @@ def test_the_sensitivity_is_that_of_each_body_of_a_payload_and_of_a_force(arm: s
     assert_allclose(rows, (bodies, payload, force), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("arm", FREE)
-def test_regressor_against_pinocchio(formulation: str, arm: str) -> None:
-    dynamics = make(formulation, arm)
-    truth, n = Pinocchio(dynamics.robot, GRAVITY), dynamics.robot.n
-    q, qd, qdd = state(n)
-    lead = truth.lead
-    full = pinocchio.computeJointTorqueRegressor(truth.model, truth.data, truth.configuration(q), lead @ qd, lead @ qdd)
-    # Its columns are by its own joints, whose frames are ours: the frame of the joint's child link.
-    order = [truth.model.getJointId(body.joint.name) - 1 for body in dynamics.robot.bodies]
-    columns = np.concatenate([full[:, 10 * k : 10 * k + 10] for k in order], axis=1)
-    assert_allclose(dynamics.regressor(q, qd, qdd)[:, : -3 * n], lead.T @ columns, rtol=1e-10, atol=1e-10)
-
-
 def test_derivatives_against_finite_differences(formulation: str, arm: str) -> None:
     """With friction, armature and a mimic joint, where Pinocchio has other rules."""
     n = rd.load_robot(ARMS[arm]).n

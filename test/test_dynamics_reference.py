@@ -80,15 +80,6 @@ def test_closed_forms(create, kind: str) -> None:
             assert_allclose(values, expected[name], **TIGHT, err_msg=name)
 
 
-def test_prr_generic_vector(create) -> None:
-    dynamics = create(source_prr())
-    q, qd, qdd = np.array([0.8, 0.6, -0.4]), np.array([0.3, -1.2, 2.0]), np.array([0.5, 1.5, -2.5])
-    tau = [199.02479571, -18.4418636012, -1.7270368372]
-    assert_allclose(dynamics.inverse(q, qd, qdd), tau, rtol=1e-10, atol=6e-9)
-    accelerations = [0.5693677637, 0.3931433015, 13.2479024055]
-    assert_allclose(dynamics.forward(q, qd, np.array([200.0, -10.0, 3.0])), accelerations, rtol=1e-9, atol=6e-11)
-
-
 @pytest.mark.parametrize(
     ("q", "effort"),
     [
@@ -103,36 +94,6 @@ def test_prr_generic_vector(create) -> None:
 def test_prr_holding_efforts(create, q: tuple[float, ...], effort: tuple[float, ...]) -> None:
     for source in (source_prr(), Path(__file__).parent.parent / "urdf" / "prr.urdf"):  # inertia plays no part
         assert_allclose(create(source).gravity(np.array(q, dtype=float)), effort, **PRINTED)
-
-
-QUARTER = np.pi / 2
-MECHANISMS = [
-    ("R", [0], [0], [0], [0]),
-    ("R", [QUARTER], [0], [0], [-4.9]),
-    ("R", [0], [0], [1], [1.25]),
-    ("R", [0], [1], [-1], [-1.25]),
-    ("PR", [0, 0], [0, 0], [0, 0], [19.6, 0]),
-    ("PR", [0, QUARTER], [0, 0], [0, 0], [19.6, -9.8]),
-    ("PR", [0, QUARTER], [0, 0], [1, 0], [21.6, -10.8]),
-    ("RR", [0, 0], [0, 0], [0, 0], [0, 0]),
-    ("RR", [QUARTER, 0], [0, 0], [0, 0], [-19.6, -4.9]),
-    ("RR", [0, QUARTER], [0, 0], [0, 0], [-4.9, -4.9]),
-    ("RR", [0, QUARTER], [1, 0], [0, 0], [-4.9, -4.4]),
-    ("RR", [0, QUARTER], [0, 0], [1, 0], [-1.4, -3.65]),
-    ("RR", [0, 0], [1, 0], [-1, 0], [-4.5, -1.75]),
-    ("PRR", [0, 0, 0], [0, 0, 0], [0, 0, 0], [29.4, 0, 0]),
-    ("PRR", [0, QUARTER, 0], [0, 0, 0], [0, 0, 0], [29.4, -19.6, -4.9]),
-    ("PRR", [0, QUARTER, 0], [0, 0, 0], [1, 0, 0], [32.4, -21.6, -5.4]),
-    ("PRR", [0, 0, QUARTER], [0, 0, 0], [0, 0, 0], [29.4, -4.9, -4.9]),
-    ("PRR", [0, 0, QUARTER], [0, 1, 0], [0, 0, 0], [27.9, -4.9, -4.4]),
-    ("PRR", [0, 0, QUARTER], [0, 0, 0], [0, 1, 0], [28.9, -1.4, -3.65]),
-]
-
-
-@pytest.mark.parametrize(("kind", "q", "v", "a", "effort"), MECHANISMS)
-def test_unit_mechanisms(create, kind: str, q: list, v: list, a: list, effort: list) -> None:
-    dynamics = create(mechanism(kind))
-    assert_allclose(dynamics.inverse(*(np.array(x, dtype=float) for x in (q, v, a))), effort, **TIGHT)
 
 
 def test_prr_kinematics() -> None:
@@ -159,13 +120,3 @@ def test_lesson_two_link_arm(create) -> None:
     assert_allclose(dynamics.gravity(q), [20.599382, 1.523409], **PRINTED)
     tau = dynamics.inverse(q, np.array([1.0, -0.5]), np.array([0.5, 0.3]))
     assert_allclose(tau, [21.766882, 1.939313], **PRINTED)
-
-
-def test_lesson_pendulum_and_exercise_1(create) -> None:
-    hanging = create(lesson_arm((2,), (0.5,), (0.5,), (0,)), 9.81)  # a point mass; 0 is horizontal here, not hanging
-    assert_allclose(hanging.mass_matrix(np.zeros(1)), [[0.5]], **TIGHT)
-    assert_allclose(hanging.gravity(np.radians([-45.0])), [6.936718], **PRINTED)
-    single = create(lesson_arm((2,), (0.5,), (0.25,), (0.02,)), 9.81)
-    assert_allclose(single.mass_matrix(np.zeros(1)), [[0.145]], **TIGHT)
-    assert_allclose(single.gravity(np.radians([45.0])), [3.4684], rtol=0, atol=6e-5)
-    assert_allclose(single.gravity(np.zeros(1)), [4.9050], **TIGHT)

@@ -91,7 +91,7 @@ def formulations(xml: str) -> tuple[str, ...]:
     return ("rnea", "lagrangian") if rd.load_robot(xml).n < MANY_JOINTS else ("rnea",)
 
 
-SOON, ALL = 20, 200
+SOON, ALL = 12, 200
 """So many random arms belong to every run; the others to ``make test-thorough``."""
 
 
@@ -126,11 +126,6 @@ def test_industrial_arms(name: str) -> None:
     check(xml, 3, formulations(xml), compiled=False)
 
 
-@pytest.mark.skipif(not ROBOTS, reason="example-robot-data (PyPI) is not installed")
-def test_a_compiled_arm() -> None:
-    check(ROBOTS["panda"].read_text(encoding="utf-8"), 4, ("rnea",), compiled=True)
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     "name", [name for name in ROBOTS if name not in {*INDUSTRIAL, *VARIANTS, *REFUSED, *NO_TREE, *REPAIRED, *MASSLESS}]
@@ -140,6 +135,7 @@ def test_other_robots(name: str) -> None:
     check(rd.load_robot(ROBOTS[name]).urdf, 5, ("rnea",), compiled=False)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", [name for name in NO_TREE if name in ROBOTS])
 def test_what_is_beside_a_tree_is_ignored_where_the_option_says_so(name: str) -> None:
     said = rf"{NO_TREE[name]}; accept 'closed_loops' to have it move by itself"

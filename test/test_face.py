@@ -44,6 +44,7 @@ def test_what_is_not_there_is_said() -> None:
     [
         ("import robodyn_ros", {"rclpy", "scipy", "matplotlib", "rich", "numpy"}),
         ("import robodyn_ros as rd; rd.load_robot, rd.Dynamics", {"rclpy", "scipy", "matplotlib", "rich"}),
+        ("import robodyn_ros.pytest_option", {"numpy", "pytest"}),
     ],
 )
 def test_it_imports_no_ros_and_nothing_slow(statement: str, unwanted: set[str]) -> None:

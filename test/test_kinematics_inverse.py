@@ -98,13 +98,11 @@ def test_the_step_is_levenberg_and_marquardts() -> None:
 def test_half_turns(axis: int) -> None:
     """The tool turned by exactly π: where the error's direction is not unique, the solver still leaves the spot."""
     kinematics = Kinematics(industrial("ur5_robot"))
-    inverse = InverseKinematics(kinematics, "tool0", InverseSettings(starts=1, iterations=100))
     q = np.array([0.4, -1.2, 1.4, -0.6, 1.1, 0.3])
     turn = np.zeros(6)
     turn[3 + axis] = np.pi
     target = kinematics.pose("tool0", q) @ se3.exp(turn)
-    inverse.settings = InverseSettings(starts=20)
-    assert inverse.solve(target, q).converged
+    assert InverseKinematics(kinematics, "tool0", InverseSettings(starts=20)).solve(target, q).converged
 
 
 def test_tasks(arm: tuple[Kinematics, str]) -> None:
