@@ -180,7 +180,7 @@ def test_every_step(arm: str, numbers: bool) -> None:
             near(steps["coriolis"].get(name, 0.0), christoffel[i, j, k], name)
 
 
-@pytest.mark.parametrize("arm", ["prr", "tilted", "mimic"])
+@pytest.mark.parametrize("arm", ["prr", "tilted"])
 def test_a_terminal_of_80_columns_is_enough(arm: str) -> None:
     for line in text_lines(derived(arm)):
         assert width(line.text) <= 80, line.text

@@ -33,15 +33,16 @@ MANY_JOINTS = 9  # the Lagrangian's expressions grow with the square of the join
 
 NAMED = {kind: mechanism(kind) for kind in ("R", "PR", "RR", "PRR")} | awkward() | OURS
 INDUSTRIAL = (
-    *("ur3_robot", "ur5_gripper", "ur10_robot", "panda", "kinova", "xarm7", "z1", "so100", "so101", "talos_left_arm"),
-    *("hextilt_flying_arm_5", "borinot_flying_arm_2", "TwoDofs", "finger_edu", "double_pendulum_continuous", "baxter"),
+    *("ur5_gripper", "panda", "kinova", "so101", "talos_left_arm", "hextilt_flying_arm_5", "finger_edu", "baxter"),
+    "double_pendulum_continuous",
 )
 """Serial arms (Baxter has two of them)."""
 VARIANTS = (
     *("ur3_joint_limited_robot", "ur3_gripper", "ur5_robot", "ur5_joint_limited_robot", "ur10_joint_limited_robot"),
-    *("panda_collision", "double_pendulum", "double_pendulum_simple"),
+    *("panda_collision", "double_pendulum", "double_pendulum_simple", "ur3_robot", "ur10_robot", "xarm7", "z1"),
+    *("so100", "borinot_flying_arm_2", "TwoDofs"),
 )
-"""The same arms with other limits, shapes or grippers."""
+"""The same arms with other limits, shapes or grippers, and arms like them."""
 REFUSED = {"quadrotor_base": "no joint that moves", "iris_simple": "no joint that moves", "ur3": "has no link"}
 """Robot → why it is refused."""
 NO_TREE = {"alex_psyonic_hands": "mimics joint 'index_q1', which does not exist"}
