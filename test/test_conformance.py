@@ -133,20 +133,6 @@ def test_a_plugin_for_one_arm_ends_the_run_in_one_line(one_arm: Path) -> None:
     assert line.endswith("by --arm arm.urdf")
 
 
-def test_a_plugin_for_one_arm_passes_on_that_arm(one_arm: Path) -> None:
-    """Only clauses about the kit's own mechanisms are left out; all others run."""
-    arm = str(Path(__file__).parents[1] / "urdf/prr.urdf")
-    done, suite = run(one_arm, "--dynamics", "one_arm", "--arm", arm)
-    assert done.returncode == 0, done.stdout[-4000:]
-    skipped = cases(suite, "skipped")
-    assert skipped == {
-        "test_a_payload_is_as_good_as_a_link",
-        "test_large_positions_are_angles_like_others",
-        "test_numbers_are_in_the_order_of_robot_joints",
-    }
-    assert int(suite.get("tests", 0)) - int(suite.get("skipped", 0)) > 180
-
-
 @pytest.fixture(scope="session")
 def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The plugin of the page on learned models, installed by its own text."""

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Every published vector, for both formulations; those of the PRR arm itself are computed by compiled functions, too.
+"""Published vectors, for both formulations; those of the PRR arm itself are computed by compiled functions, too.
 
 The figures are those of a competition team's study of R, PR, RR and PRR mechanisms and of a course's two-link arm;
 those of the PRR arm itself were computed by Pinocchio 4.1.0 and checked against MuJoCo (test/data/prr_calgames.json).
@@ -19,7 +19,6 @@ from formulas import REFERENCE
 from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
-from robodyn_ros.kinematics import Kinematics
 
 DATA = Path(__file__).parent / "data"
 CASES = json.loads((DATA / "prr_calgames.json").read_text())["cases"]
@@ -36,11 +35,6 @@ def dynamics_of(name: str, source: str | Path, g: float = 9.8, compiled: bool = 
 def create(request: pytest.FixtureRequest):
     """Makes the dynamics of a URDF, with g = 9.8 as the sources have it unless told otherwise."""
     return partial(dynamics_of, request.param)
-
-
-def source_prr() -> str:
-    """The PRR arm with the numbers of its source, whose inertias are about the joints."""
-    return mechanism("PRR", (13, 1, 6), (0, 0.5, 0.343), (0, 0.25, 0.14), (1, 1 / 12, 0.235298))
 
 
 @pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "virtual machine"])
@@ -78,38 +72,6 @@ def test_closed_forms(create, kind: str) -> None:
                 expected["M"][place[::-1]] = expected["M"][place]
         for name, values in found.items():
             assert_allclose(values, expected[name], **TIGHT, err_msg=name)
-
-
-@pytest.mark.parametrize(
-    ("q", "effort"),
-    [
-        ((0, 0, 0), (196, 0, 0)),
-        ((0, -1.83, -0.12), (196, 38.433228, 7.647196)),
-        ((0, -1.83, 2), (196, 29.393322, -1.392709)),
-        ((0, -1, 0), (196, 33.727840, 6.926989)),
-        ((0, 1.2, 0), (196, -37.357991, -7.672546)),
-    ],
-    ids=["HOME", "PICK", "CLIMB", "STATION", "PROCESSOR"],
-)
-def test_prr_holding_efforts(create, q: tuple[float, ...], effort: tuple[float, ...]) -> None:
-    for source in (source_prr(), Path(__file__).parent.parent / "urdf" / "prr.urdf"):  # inertia plays no part
-        assert_allclose(create(source).gravity(np.array(q, dtype=float)), effort, **PRINTED)
-
-
-def test_prr_kinematics() -> None:
-    unit = Kinematics(rd.load_robot(mechanism("PRR", lengths=(0, 2, 1))), compiled=False)
-    q = np.array([1.0, 0, 0])
-    assert_allclose(unit.pose("tool", q)[:3, 3], [0, 0, 4], **TIGHT)
-    planar = unit.jacobian("tool", q)[[2, 0, 4]]  # height, reach, pitch
-    assert_allclose(planar, [[1, 0, 0], [0, 3, 1], [0, 1, 1]], **TIGHT)
-    assert_allclose(np.linalg.det(planar), 2, **TIGHT)
-    small = Kinematics(rd.load_robot(mechanism("PRR", lengths=(0, 0.3, 0.1))), compiled=False)
-    for angles, height, reach, pitch in (((60, 0), 1.2, 0.346410, 60), ((60, 60), 1.1, 0.346410, 120)):
-        q = np.array([1.0, *np.radians(angles)])
-        pose = small.pose("tool", q)
-        assert_allclose(pose[[2, 0], 3], [height, reach], **PRINTED)
-        assert_allclose(np.degrees(np.arctan2(pose[0, 2], pose[2, 2])), pitch, **TIGHT)
-        assert_allclose(np.linalg.det(small.jacobian("tool", q)[[2, 0, 4]]), 0.3 * np.cos(q[1]), **TIGHT)
 
 
 def test_lesson_two_link_arm(create) -> None:

@@ -30,10 +30,6 @@ def drift(dynamics, motion):
     return np.abs(energy - energy[0])
 
 
-def test_the_plugins():
-    assert rd.available("integrators") == ("dop853", *sorted(STEPWISE))
-
-
 @pytest.mark.parametrize("name", rd.available("integrators"))
 @pytest.mark.parametrize("arm", ["tilted"])
 def test_compiled_and_not_are_the_same(name, arm):
@@ -111,17 +107,6 @@ def test_the_drift_table(name):
 def test_the_drift_of_dop853(rtol, published):
     motion = rollout(prr(), START, np.zeros(3), np.zeros(3), 1e-2, 1000, DOP853(rtol, 1e-12))
     assert drift(prr(), motion).max() / SCALE == pytest.approx(published, rel=0.4)
-
-
-def test_the_midpoint_rule_keeps_energy_within_bounds_for_ten_minutes():
-    """And RK4 at the same step does not: its error grows all the time, steadily downwards."""
-    dynamics, state = prr(), ([0.0, 0.4, 0.3], np.zeros(3), np.zeros(3))
-    found = drift(dynamics, rollout(dynamics, *state, 1e-3, 600_000, "implicit_midpoint")) / SCALE
-    minutes = found[1:].reshape(10, -1).max(axis=1)
-    assert minutes.max() < 1e-3
-    assert minutes[5:].max() < 1.5 * minutes[:5].max()
-    late = drift(dynamics, rollout(dynamics, *state, 5e-3, 120_000, "rk4"))[1:].reshape(10, -1).max(axis=1)
-    assert late[9] > 4.0 * late[0]
 
 
 @pytest.mark.parametrize("name", ["implicit_midpoint", "dop853"])

@@ -14,7 +14,7 @@ import pytest
 
 import robodyn_ros as rd
 from robodyn_ros.errors import ConfigurationError, SimulationError
-from robodyn_ros.simulation import Plant, PlantSettings
+from robodyn_ros.simulation import PlantSettings
 from robodyn_ros.simulation.plant.base import create_plant
 from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, StopSettings
 from robodyn_ros.simulation.plant.mismatch import Mismatch
@@ -25,13 +25,6 @@ URDF = Path(__file__).parents[1] / "urdf"
 
 def both(dynamics, step=1e-4, **options):
     return [create_plant(name, dynamics, PlantSettings(step=step), **options) for name in ("native", "mujoco")]
-
-
-def test_the_plugins():
-    assert rd.available("plants") == ("mujoco", "native")
-    dynamics = rd.create_dynamics("rnea", rd.load_robot(URDF / "rr.urdf"))
-    native, mujoco = both(dynamics)
-    assert isinstance(native, Plant) and isinstance(mujoco, MuJoCoPlant)
 
 
 @pytest.mark.parametrize("arm", ["r", "pr", "rr", "prr"])
