@@ -27,31 +27,6 @@ def both(dynamics, step=1e-4, **options):
     return [create_plant(name, dynamics, PlantSettings(step=step), **options) for name in ("native", "mujoco")]
 
 
-@pytest.mark.parametrize("arm", ["r", "pr", "rr", "prr"])
-def test_the_four_mechanisms_move_alike(arm):
-    """Two seconds at 0.1 ms. Gravity points up, so that the arms swing about straight up, clear of the stops; a
-    constant effort carries the elevator.
-    """
-    robot = rd.load_robot(URDF / f"{arm}.urdf")
-    dynamics = rd.create_dynamics("rnea", robot, gravity=(0.0, 0.0, 9.81))
-    starts = {"elevator": 1.0, "shoulder": 1.1, "elbow": -0.7, "wrist": -0.9}
-    start = np.array([starts[name] for name in robot.joint_names])
-    plants = both(dynamics, q0=start, velocity_limit=np.full(robot.n, np.inf))
-    effort = np.where([joint.is_prismatic for joint in robot.joints], dynamics.gravity(start), 0.0)
-    states = []
-    for plant in plants:
-        plant.apply(effort)
-        states.append([])
-        for _ in range(200):
-            plant.advance(0.01)
-            states[-1].append(plant.q)
-        assert plant.time == pytest.approx(2.0)
-    native, mujoco = np.array(states)
-    assert (robot.lower < native).all() and (native < robot.upper).all()
-    assert np.ptp(native[:, -1]) > 1.0
-    assert np.abs(native - mujoco).max() < 1e-5
-
-
 def test_limits_and_friction_as_far_as_mujoco_has_them():
     """Stops, effort limit, speed limit and Coulomb friction of one joint; MuJoCo's give way by very little."""
     dynamics = rd.create_dynamics("rnea", rd.load_robot(arms.slider((-1, 2, 1.5, 12))))

@@ -5,14 +5,12 @@
 
 import numpy as np
 import pytest
-from arms import OURS, awkward
-from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
 from robodyn_ros.control import Reference
 from robodyn_ros.control.laws.computed_torque import ComputedTorque
 from robodyn_ros.errors import SimulationError
-from robodyn_ros.simulation import Plant, rk4_step, simulate
+from robodyn_ros.simulation import Plant, simulate
 from robodyn_ros.simulation.rollout import rollout
 
 
@@ -63,21 +61,6 @@ def test_nothing_is_summed_up_at_the_effort_limit():
     law, far = Watched(dynamics, 400.0, 40.0, 100.0), Reference(q + [0.001, 1.0, 0.0], zero, zero, zero)
     simulate(Plant(dynamics, q0=q, effort_limit=[600.0, 1.0, 36.0]), law, lambda t: far, 0.1)
     assert law.last[1] == 0.0 and law.last[0] > 0.0
-
-
-@pytest.mark.parametrize("name", rd.available("dynamics"))
-@pytest.mark.parametrize("arm", ["prr", "tilted", "mimic"])
-def test_it_is_the_step_again_and_again(name, arm):
-    robot = rd.load_robot((OURS | awkward())[arm])
-    dynamics = rd.create_dynamics(name, robot)
-    rng = np.random.default_rng(10)
-    q, qd = rng.uniform(-1, 1, (2, robot.n))
-    tau = rng.uniform(-5, 5, (50, robot.n))
-    motion = rollout(dynamics, q, qd, tau, 1e-3, 50)
-    assert_allclose([motion.q[0], motion.qd[0]], [q, qd], rtol=0)
-    for k in range(50):
-        q, qd = rk4_step(lambda a, b, u=tau[k]: dynamics.forward(a, b, u), q, qd, 1e-3)
-    assert_allclose([motion.q[-1], motion.qd[-1]], [q, qd], rtol=1e-11, atol=1e-11)
 
 
 @pytest.mark.parametrize(
