@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""iLQR against independent truth: enumeration, finite differences, Riccati's equation, Pinocchio, collocation."""
+"""iLQR against independent truth: enumeration, finite differences, Riccati's equation, rollouts, collocation."""
 
 import itertools
 from dataclasses import replace
@@ -9,7 +9,6 @@ from types import SimpleNamespace
 
 import arms
 import numpy as np
-import pinocchio as pin
 import pytest
 from scipy.linalg import solve_discrete_are
 
@@ -90,23 +89,6 @@ def test_efforts_within_bounds_are_the_best_of_all_faces(urdf):
     m.luu[70] = np.diag(np.arange(n) - 1.0)
     m.lower[:], m.upper[:] = -np.inf, np.inf
     assert not solver._passes.backward(0.0)
-
-
-def test_step_is_runge_kuttas_on_the_arm_of_pinocchio():
-    dynamics = model(TWO_LINK)
-    solver = posed(dynamics, Effort())
-    m, theirs = solver.memory, pin.buildModelFromXML(TWO_LINK)
-    data = theirs.createData()
-
-    def slope(x, u):
-        return np.concatenate((x[2:], pin.aba(theirs, data, x[:2], x[2:], u)))
-
-    for x, u, (h,), after in zip(m.x, m.u, m.h, m.x[1:], strict=False):
-        a = slope(x, u)
-        b = slope(x + h / 2 * a, u)
-        c = slope(x + h / 2 * b, u)
-        d = slope(x + h * c, u)
-        np.testing.assert_allclose(after, x + h / 6 * (a + 2 * b + 2 * c + d), rtol=1e-11, atol=1e-12)
 
 
 def gradient_of(m):
