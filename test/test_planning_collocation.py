@@ -30,6 +30,7 @@ from robodyn_ros.planning.problem import JointGoal, MotionLimits, Problem, ToolG
 from robodyn_ros.planning.verification import infeasibility
 
 PATIENT = CollocationSettings(time_limit=300.0)  # of a loaded machine
+COARSE = CollocationSettings(tolerance=0.02, time_limit=300.0)
 
 
 @pytest.fixture(scope="module")
@@ -179,7 +180,7 @@ def test_the_tool_goes_to_a_pose_by_a_via_point(arm):
     kinematics = rd.Kinematics(arm.robot)
     pose, via = kinematics.pose("tool", [0.6, 0.9, -0.3]), np.array([0.5, 0.2, 0.4])
     problem = Problem(arm, HOME, ToolGoal(pose, "tool"), via=passing(via))
-    found = solved(plan, problem, CollocationSettings(tolerance=0.02, time_limit=300.0))
+    found = solved(plan, problem, COARSE)
     assert_allclose(kinematics.pose("tool", found.q[-1]), pose, atol=1e-5)
     assert np.abs(found.q - via).max(axis=1).min() < 1e-6
     assert np.abs(found.qd[np.abs(found.q - via).max(axis=1).argmin()]).max() > 0.5  # it does not stop there
@@ -197,7 +198,7 @@ def test_the_way_leads_around_an_obstacle(arm):
         return np.linalg.norm(places - ball.center, axis=2).min() - ball.radius - 0.067
 
     assert distance(lambda t: t * PICK, 1.0) < 0.0
-    found = solved(plan, problem, CollocationSettings(tolerance=0.02, time_limit=300.0))
+    found = solved(plan, problem, COARSE)
     trajectory = found.to_trajectory()
     assert distance(lambda t: trajectory.sample(t).q, found.duration) > 0.009
     scheme = SCHEMES["trapezoidal"]()
@@ -277,7 +278,7 @@ def test_a_gantry_leaves_a_cup_however_small_it_is(size):
     body = Capsule("y", np.zeros(3), np.zeros(3), 0.02 * size)
     given = {"obstacles": tuple(walls), "margin": 0.01 * size, "bodies": (body,)}
     gantry = rd.create_dynamics("rnea", rd.load_robot(robot("gantry", *parts)))
-    found = solved(plan, Problem(gantry, [-0.1 * size, 0.0], JointGoal([0.8 * size, 0.0]), **given), PATIENT)
+    found = solved(plan, Problem(gantry, [-0.1 * size, 0.0], JointGoal([0.8 * size, 0.0]), **given), COARSE)
     assert np.abs(found.q[:, 1]).max() > 0.63 * size
     assert found.duration == pytest.approx(2.667, rel=1e-2)
 
@@ -345,8 +346,7 @@ def test_a_joint_that_may_be_anywhere_makes_room_for_the_others_at_the_goal(arm,
     weak = MotionLimits.of(arm.robot, effort=[600.0, 36.0, 36.0], limit_ratio=1.0)
     for joint_index, more in ((0, {"obstacles": (sphere("ball", place, 0.1),)}), (2, {"limits": weak})):
         wanted = np.where(np.arange(3) == joint_index, np.nan, free)
-        coarse = CollocationSettings(tolerance=0.02, time_limit=300.0)
-        found = solved(plan, Problem(arm, start, JointGoal(wanted), **more), coarse)
+        found = solved(plan, Problem(arm, start, JointGoal(wanted), **more), COARSE)
         assert_allclose(np.where(np.isnan(wanted), np.nan, found.q[-1]), wanted, atol=1e-5)
         assert abs(found.q[-1] - free)[joint_index] > 0.05
 
