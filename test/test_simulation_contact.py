@@ -209,21 +209,6 @@ def test_a_reset_ends_a_push_but_no_wall() -> None:
     assert shown.outside.efforts(np.array([0.2]), np.zeros(1))[0] == pytest.approx(-2e4 * 0.1)
 
 
-def test_a_payload_that_changes_while_the_arm_moves() -> None:
-    """The mass falls with g whatever it carries; under a force the acceleration is F / (m + payload)."""
-    shown = plant(cart("0.6 0.8 0"))
-    shown.outside.push("mass", (3.0, 4.0, 0.0))
-    shown.advance(0.1)
-    before = shown.qd[0]
-    shown.carry(1.5)
-    shown.advance(0.1)
-    assert before == pytest.approx(5.0 / MASS * 0.1)
-    assert shown.qd[0] - before == pytest.approx(5.0 / (MASS + 1.5) * 0.1)
-    shown.carry(0.0)
-    shown.advance(0.1)
-    assert shown.qd[0] == pytest.approx(2 * before + 5.0 / (MASS + 1.5) * 0.1)
-
-
 def test_a_force_that_cannot_be_compiled_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It does not count as applied. Of a wall, the plant itself is refused."""
     shown = plant(cart("1 0 0"))
