@@ -6,6 +6,7 @@
 import json
 import os
 import re
+import shutil
 import stat
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -255,6 +256,11 @@ def test_pdf_without_latex(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(rd.ConfigurationError, match=f"PDF needs LaTeX: none of {', '.join(ENGINES)} is on PATH"):
         pdf(DOCUMENT)
+
+
+@pytest.mark.skipif(not any(map(shutil.which, ENGINES)), reason="there is no LaTeX here")
+def test_pdf() -> None:
+    assert pdf(DOCUMENT).startswith(b"%PDF-")
 
 
 def test_equations_by_hand() -> None:
