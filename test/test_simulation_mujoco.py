@@ -182,7 +182,7 @@ def test_the_state_before_a_step_that_fails_stays():
     for plant in both(dynamics, step=1e-3, **free):
         acceleration = dynamics.forward([0.0], [0.0], [1e9])[0]
         plant.apply([1e9])
-        with pytest.raises(SimulationError, match=r"from 1e\+06 m/s to"):
+        with pytest.raises(SimulationError, match=r"from 1e\+06 m/s to 1\.5e\+06 m/s under 1e\+09 N"):
             plant.step(10_000)
         assert plant.time == pytest.approx(int(1e6 / acceleration / 1e-3) * 1e-3)
         assert plant.qd[0] == pytest.approx(acceleration * plant.time, rel=1e-6)
