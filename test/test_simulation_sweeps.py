@@ -233,9 +233,11 @@ def test_whoever_tries_the_cases_the_file_is_the_same(tmp_path):
     import distributed
 
     wanted, more = study(), {"threads_per_worker": 1, "processes": False, "dashboard_address": None, "protocol": "tcp"}
-    with Workers(2) as two, distributed.LocalCluster(n_workers=1, **more) as made:
-        backends_ = {"here": in_process, "workers": two, "cluster": backends.cluster(made.scheduler_address)}
-        files = [sweep(wanted, tmp_path / name, backend) for name, backend in backends_.items()]
+    files = [sweep(wanted, tmp_path / "here", in_process)]
+    with Workers(2) as two:
+        files.append(sweep(wanted, tmp_path / "workers", two))
+    with distributed.LocalCluster(n_workers=1, **more) as made:
+        files.append(sweep(wanted, tmp_path / "cluster", backends.cluster(made.scheduler_address)))
     while backends._idle:
         backends._idle.pop().end()
     assert files[0].read_bytes() == files[1].read_bytes() == files[2].read_bytes()
