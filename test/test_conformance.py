@@ -8,7 +8,6 @@ The kit runs in a process of its own, from a folder of its own, on plugins found
 
 import os
 import subprocess
-import sys
 import xml.etree.ElementTree as ET
 from collections import defaultdict
 from pathlib import Path
@@ -132,27 +131,6 @@ def test_a_plugin_for_one_arm_ends_the_run_in_one_line(one_arm: Path) -> None:
     assert "does not serve the arm 'prismatic and revolute joints'" in line
     assert "must be the PRR arm, not 'conformance'" in line
     assert line.endswith("by --arm arm.urdf")
-
-
-def test_a_plugin_for_one_arm_passes_on_that_arm(one_arm: Path) -> None:
-    """Only clauses about the kit's own mechanisms are left out; all others run."""
-    arm = str(Path(__file__).parents[1] / "urdf/prr.urdf")
-    done, suite = run(one_arm, "--dynamics", "one_arm", "--arm", arm)
-    assert done.returncode == 0, done.stdout[-4000:]
-    skipped = cases(suite, "skipped")
-    assert skipped == {
-        "test_a_payload_is_as_good_as_a_link",
-        "test_large_positions_are_angles_like_others",
-        "test_numbers_are_in_the_order_of_robot_joints",
-    }
-    assert int(suite.get("tests", 0)) - int(suite.get("skipped", 0)) > 180
-
-
-def test_pytest_starts_without_the_package() -> None:
-    """The option is there wherever robodyn_ros is installed; what the kit imports is not."""
-    script = "import sys, robodyn_ros.pytest_option; print(sorted({'numpy', 'pytest'} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout == "[]\n"
 
 
 @pytest.fixture(scope="session")

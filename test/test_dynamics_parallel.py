@@ -36,7 +36,7 @@ def chain(exponent: int, seed: int) -> str:
     return robot("nearly parallel", *parts)
 
 
-@pytest.mark.parametrize("exponent", range(1, 10))
+@pytest.mark.parametrize("exponent", [1, 4, 6, 9])
 @pytest.mark.parametrize("plugin", ["rnea", "lagrangian"])
 def test_efforts_and_mass_matrix_are_those_of_pinocchio(plugin: str, exponent: int) -> None:
     robot = rd.load_robot(chain(exponent, exponent))
@@ -47,7 +47,7 @@ def test_efforts_and_mass_matrix_are_those_of_pinocchio(plugin: str, exponent: i
         assert_allclose(dynamics.mass_matrix(q), M, atol=1e-10 * abs(M).max())
 
 
-@pytest.mark.parametrize("exponent", range(1, 10))
+@pytest.mark.parametrize("exponent", [1, 4, 6, 9])
 def test_frames_stay_near_the_arm(exponent: int) -> None:
     for seed in range(6):
         arm = rd.load_robot(chain(exponent, seed))

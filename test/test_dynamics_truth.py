@@ -33,15 +33,16 @@ MANY_JOINTS = 9  # the Lagrangian's expressions grow with the square of the join
 
 NAMED = {kind: mechanism(kind) for kind in ("R", "PR", "RR", "PRR")} | awkward() | OURS
 INDUSTRIAL = (
-    *("ur3_robot", "ur5_gripper", "ur10_robot", "panda", "kinova", "xarm7", "z1", "so100", "so101", "talos_left_arm"),
-    *("hextilt_flying_arm_5", "borinot_flying_arm_2", "TwoDofs", "finger_edu", "double_pendulum_continuous", "baxter"),
+    *("ur5_gripper", "panda", "kinova", "so101", "talos_left_arm", "hextilt_flying_arm_5", "finger_edu", "baxter"),
+    "double_pendulum_continuous",
 )
 """Serial arms (Baxter has two of them)."""
 VARIANTS = (
     *("ur3_joint_limited_robot", "ur3_gripper", "ur5_robot", "ur5_joint_limited_robot", "ur10_joint_limited_robot"),
-    *("panda_collision", "double_pendulum", "double_pendulum_simple"),
+    *("panda_collision", "double_pendulum", "double_pendulum_simple", "ur3_robot", "ur10_robot", "xarm7", "z1"),
+    *("so100", "borinot_flying_arm_2", "TwoDofs"),
 )
-"""The same arms with other limits, shapes or grippers."""
+"""The same arms with other limits, shapes or grippers, and arms like them."""
 REFUSED = {"quadrotor_base": "no joint that moves", "iris_simple": "no joint that moves", "ur3": "has no link"}
 """Robot → why it is refused."""
 NO_TREE = {"alex_psyonic_hands": "mimics joint 'index_q1', which does not exist"}
@@ -91,7 +92,7 @@ def formulations(xml: str) -> tuple[str, ...]:
     return ("rnea", "lagrangian") if rd.load_robot(xml).n < MANY_JOINTS else ("rnea",)
 
 
-SOON, ALL = 20, 200
+SOON, ALL = 12, 200
 """So many random arms belong to every run; the others to ``make test-thorough``."""
 
 
@@ -126,11 +127,6 @@ def test_industrial_arms(name: str) -> None:
     check(xml, 3, formulations(xml), compiled=False)
 
 
-@pytest.mark.skipif(not ROBOTS, reason="example-robot-data (PyPI) is not installed")
-def test_a_compiled_arm() -> None:
-    check(ROBOTS["panda"].read_text(encoding="utf-8"), 4, ("rnea",), compiled=True)
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     "name", [name for name in ROBOTS if name not in {*INDUSTRIAL, *VARIANTS, *REFUSED, *NO_TREE, *REPAIRED, *MASSLESS}]
@@ -140,6 +136,7 @@ def test_other_robots(name: str) -> None:
     check(rd.load_robot(ROBOTS[name]).urdf, 5, ("rnea",), compiled=False)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", [name for name in NO_TREE if name in ROBOTS])
 def test_what_is_beside_a_tree_is_ignored_where_the_option_says_so(name: str) -> None:
     said = rf"{NO_TREE[name]}; accept 'closed_loops' to have it move by itself"

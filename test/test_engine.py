@@ -176,9 +176,9 @@ def test_nodes_that_start_at_once_share_the_cache(cache: Path, tmp_path: Path, m
         "print(repr(d.gravity(np.array([0.1, -0.2, 0.3, -0.4])).tolist()))"
     )
     command = [sys.executable, "-c", script, str(Path(__file__).parent)]
-    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) for _ in range(4)]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) for _ in range(2)]
     answers = {process.communicate(timeout=60)[0] for process in processes}
-    assert [process.returncode for process in processes] == [0] * 4
+    assert [process.returncode for process in processes] == [0] * 2
     assert answers == {f"{gravity().tolist()!r}\n"}
     assert len([*cache.glob("*.so")]) == len(calls.read_text()) == 1
 
@@ -387,7 +387,7 @@ def test_what_is_loaded_is_what_was_checked_whatever_its_path_leads_to_then(cach
 
 
 def test_libraries_that_share_a_descriptor_one_after_the_other_are_told_apart(cache: Path) -> None:
-    for number in range(12):
+    for number in range(4):
         code = f"int answer(void) {{ return {number}; }}"
         for _ in range(2):
             made = make_library("answer", str(number), lambda code=code: code)

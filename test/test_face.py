@@ -44,6 +44,7 @@ def test_what_is_not_there_is_said() -> None:
     [
         ("import robodyn_ros", {"rclpy", "scipy", "matplotlib", "rich", "numpy"}),
         ("import robodyn_ros as rd; rd.load_robot, rd.Dynamics", {"rclpy", "scipy", "matplotlib", "rich"}),
+        ("import robodyn_ros.pytest_option", {"numpy", "pytest"}),
     ],
 )
 def test_it_imports_no_ros_and_nothing_slow(statement: str, unwanted: set[str]) -> None:
@@ -116,9 +117,6 @@ def test_the_path_of_a_urdf_serves_where_a_robot_does(robot: rd.Robot) -> None:
         (lambda robot: rd.create_dynamics("rnea", "nothing.urdf"), r"nothing\.urdf: cannot be read"),
         (lambda robot: rd.create_controller("pd", robot, 1.0, 1.0), "create_dynamics"),
         (lambda robot: rd.InverseKinematics(robot, "hand"), r"Kinematics\(robot\)"),
-        (lambda robot: rd.Payload("hand", -1.0), "negative"),
-        (lambda robot: rd.Payload("hand", 1.0, inertia=np.diag([1.0, 1.0, 3.0])), "sum of the others"),
-        (lambda robot: rd.Payload(3, 1.0), "name of a link"),
         (lambda robot: rd.simulate(robot, to={"elbow": 1.0}), "it has elevator, shoulder, wrist"),
         (lambda robot: rd.simulate(robot, parameters={"payload_mas": 1.0}), "payload_mas"),
         (lambda robot: rd.simulate(robot, to={"wrist": 1.0}, duration=0.01), "limits of the joints"),

@@ -212,7 +212,7 @@ def arrays(draw: st.DrawFn) -> Any:
     return made.tolist() if draw(st.booleans()) and kind != "M8[s]" else made
 
 
-@fuzzed(200)
+@fuzzed(100)
 @given(data=st.data())
 def test_any_array(data: st.DataObject) -> None:
     """What is an array of real finite numbers of the right shape gives the plain answer; all else is refused."""
@@ -239,7 +239,7 @@ LINKS = ("tool", "base", "hand", "no link", "", None, 3, 10**5000, [], {}, Q)
 ANYTHING = st.one_of(st.sampled_from(sorted(OTHER)).map(lambda name: OTHER[name]), arrays())
 
 
-@fuzzed(200)
+@fuzzed(100)
 @given(data=st.data())
 def test_any_parameter(data: st.DataObject) -> None:
     """``configure`` takes it and all stays finite, or refuses it and nothing has changed."""
@@ -257,7 +257,7 @@ def test_any_parameter(data: st.DataObject) -> None:
     assert np.isfinite(subject.symbols).all()
 
 
-@fuzzed(200)
+@fuzzed(100)
 @given(data=st.data())
 def test_any_wrench(data: st.DataObject) -> None:
     """``external``, ``Kinematics.pose`` and ``jacobian``: the answer or an InputError."""

@@ -66,7 +66,7 @@ def test_seeds_are_read_or_refused(name: str) -> None:
     assert load(WHOLE[name]) is not None or name in THEIRS
 
 
-@fuzzed(300)
+@fuzzed(150)
 @given(
     st.sampled_from(sorted(SEEDS)),
     st.lists(st.tuples(st.sampled_from(sorted(MUTATIONS)), number, number), min_size=1, max_size=4),
@@ -78,7 +78,7 @@ def test_spoilt_text(name: str, mutations: list[tuple[str, int, int]]) -> None:
     load(text)
 
 
-@fuzzed(200)
+@fuzzed(100)
 @given(st.sampled_from(sorted(SEEDS)), st.lists(st.tuples(number, st.integers(0, 255)), min_size=1, max_size=8))
 def test_spoilt_bytes(name: str, flips: list[tuple[int, int]]) -> None:
     content = bytearray(SEEDS[name].encode())

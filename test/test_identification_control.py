@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What identification is for: an arm that is followed better, and a payload that is known."""
+"""What identification is for: a payload that is known."""
 
 from dataclasses import replace
 
@@ -13,61 +13,10 @@ from identified import AWKWARD, PRR, RR, Unknown
 from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
-from robodyn_ros.control.motion.point_to_point import rest_to_rest
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import InputError
-from robodyn_ros.identification import Samples, identify
+from robodyn_ros.identification import Samples
 from robodyn_ros.identification.estimation.payload import estimate_payload
-from robodyn_ros.identification.excitation import excite
-from robodyn_ros.identification.settings import ExcitationSettings
-from robodyn_ros.simulation.trial_run import run_trial
-from robodyn_ros.tasks import make_loop, make_simulated
-
-TRUTH = {
-    "seed": 5,
-    "mismatch.mass_spread": 0.2,
-    "mismatch.com_spread": 0.03,
-    "mismatch.inertia_spread": 0.3,
-    "mismatch.payload_mass": 0.5,
-    "friction.elevator.viscous": 20.0,
-    "friction.elevator.coulomb": 8.0,
-    "friction.shoulder.viscous": 0.9,
-    "friction.shoulder.coulomb": 0.7,
-    "friction.wrist.viscous": 0.3,
-    "friction.wrist.coulomb": 0.25,
-}
-GAINS = {f"gains.{name}.natural_frequency": 12.0 for name in PRR.joint_names}
-
-
-def followed(robot, way):
-    """The simulated arm, which is not its URDF, under computed torque with an idea of it."""
-    start = {f"initial_position.{name}": q for name, q in zip(PRR.joint_names, way.positions[0], strict=True)}
-    hardware, _ = make_simulated(TRUTH | start | {"state_rate": 500.0}, PRR)
-    loop, _ = make_loop({"controller": "computed_torque", **GAINS}, robot)
-    loop.start(0.0, hardware.plant.q)
-    loop.follow(way, 0.0)
-    trial = run_trial(hardware, loop, way.duration)
-    assert not trial.faults
-    return trial
-
-
-def test_computed_torque_follows_five_times_better():
-    found = excite(PRR, ExcitationSettings(harmonics=3, tries=1, periods=1, period=6.0))
-    trial = followed(PRR, found.trajectory)
-    t, values = trial.truth.t, trial.truth.values
-    qdd = np.gradient(values["qd"], t, axis=0)
-    rng = np.random.default_rng(2)
-    effort = values["effort"] + 0.01 * np.sqrt(np.mean(values["effort"] ** 2, axis=0)) * rng.normal(size=qdd.shape)
-    moving = slice(10, -10)
-    samples = Samples(*(part[moving] for part in (t, values["q"], values["qd"], qdd, effort)))
-    identified = identify(PRR, samples).robot
-    way = rest_to_rest([[0.2, 0.3, -0.4], [1.1, -0.8, 0.9], [0.5, 0.6, 0.2]], [0.0, 1.2, 2.2])
-    errors = []
-    for robot in (PRR, identified):
-        truth = followed(robot, way).truth
-        reference = np.array([way.sample(t).q for t in truth.t])
-        errors.append(np.sqrt(np.mean((reference - truth.values["q"]) ** 2, axis=0)))
-    assert (errors[0] > 5.0 * errors[1]).all(), errors
 
 
 @pytest.mark.parametrize("name", ["rr", "tilted", "welded"])

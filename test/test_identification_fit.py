@@ -141,7 +141,7 @@ def test_never_impossible():
     """Short motions drowned in noise, of which most would give masses and inertias that no body has."""
     rng = np.random.default_rng(6)
     config, bad, impossible = IdentificationSettings(folds=2), 0, 0
-    for seed in range(24):
+    for seed in range(12):
         robot = (PRR, RR, AWKWARD["tilted"])[seed % 3]
         arm = Unknown(robot, seed)
         clean = arm.motion(30, seed=seed, duration=rng.uniform(0.5, 5.0))
@@ -154,7 +154,7 @@ def test_never_impossible():
             bad += body.inertial.mass <= 0.0
         impossible += (found.base_values[-2 * robot.n :] < 0.0).any()  # by least squares, friction would drive the arm
     assert bad == 0
-    assert impossible > 16  # or the test shows nothing
+    assert impossible > 8  # or the test shows nothing
 
 
 def test_the_minimum_is_one():
@@ -210,14 +210,14 @@ def test_a_joint_without_a_drive_is_identified_from_its_motion():
     q, qd, effort = rng.normal(size=(3, 400, 2)) * [[[1.5]], [[3.0]], [[20.0]]]
     effort[:, 1] = 0.0
     samples = Samples(0.01 * np.arange(400), q, qd, arm.dynamics.forward(q, qd, effort), effort)
-    found = identify(RR, samples)
+    found = identify(RR, samples, IdentificationSettings(folds=2))
     truth = found.base.values(arm.theta)
     assert_allclose(found.base.values(found.theta), truth, atol=1e-9 * np.abs(truth).max())
     assert np.isnan(found.fit.relative).tolist() == [False, True]
     assert [row[3].partition(" (")[0] for row in joints(found)[1]] == ["0.00%", "no effort"]
     assert improved(found)
     # Friction that the model leaves out: the smaller the second link, the smaller its error.
-    found = identify(RR, samples, IdentificationSettings(viscous=False, coulomb=False))
+    found = identify(RR, samples, IdentificationSettings(viscous=False, coulomb=False, folds=2))
     truth = found.base.values(arm.theta)
     assert_allclose(found.base_values, truth, rtol=0.15, atol=0.005)
     assert_allclose(found.base.values(found.theta), truth, rtol=0.15, atol=0.005)
@@ -239,13 +239,13 @@ def test_a_joint_that_did_not_move_is_said_so():
     assert np.isinf(found.base_errors).any()
 
 
-@pytest.mark.parametrize(("seed", "precision"), [(0, 1e4), (1, 1e8), (2, 1e12)])
+@pytest.mark.parametrize(("seed", "precision"), [(0, 1e4), (2, 1e12)])
 def test_data_that_want_an_impossible_body_leave_it_clear_of_the_boundary(seed, precision):
     """However precise they are: beyond, rounding decides what is possible."""
-    wanted = NOMINAL.copy()
-    wanted[4:10] *= -np.random.default_rng(seed).uniform(0.5, 2.0, 6)  # second moments of the first
-    fit = fit_physical(np.diag(np.full(22, precision)), np.eye(22), precision * wanted, NOMINAL, 2, 0.7)
-    assert least_eigenvalues(fit.x[:20].reshape(-1, 10)).min() >= 1e-12
+    wanted = SOLID.copy()
+    wanted[4:] *= -np.random.default_rng(seed).uniform(0.5, 2.0, 6)  # second moments
+    fit = fit_physical(np.diag(np.full(10, precision)), np.eye(10), precision * wanted, SOLID, 1, 0.7)
+    assert least_eigenvalues(fit.x[np.newaxis]).min() >= 1e-12
 
 
 def test_only_what_the_rows_do_not_tell_apart_has_an_infinite_error():
@@ -342,7 +342,7 @@ def test_bodies_without_mass_or_extent_get_some():
     assert_allclose(body.com, (0.0, 0.0, 0.25), atol=1e-3)
     massless = rd.load_robot(mechanism("RR", inertias=(1e-9, 1e-9)))  # point masses
     arm = Unknown(massless)
-    found = identify(massless, arm.motion(100))
+    found = identify(massless, arm.motion(100), IdentificationSettings(folds=2))
     truth = found.base.values(arm.theta)
     assert_allclose(found.base.values(found.theta), truth, atol=1e-9)
 

@@ -60,7 +60,8 @@ def test_reloaded_it_is_the_identified_arm(name):
     found = identify(robot, arm.motion(200, noise=0.02))
     again = rd.load_robot(found.urdf)
     scale = np.abs(found.inertial).max()
-    assert_allclose(standard_parameters(again), found.inertial, rtol=1e-12, atol=1e-12 * scale)
+    for identified in (found.robot, again):
+        assert_allclose(standard_parameters(identified), found.inertial, rtol=1e-12, atol=1e-12 * scale)
     assert_allclose(again.damping, found.viscous, rtol=1e-12)
     assert_allclose(again.friction, found.coulomb, rtol=1e-12)
     assert again.joint_names == robot.joint_names

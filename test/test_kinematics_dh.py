@@ -47,14 +47,6 @@ def test_published_torques_of_the_puma() -> None:
     assert_allclose(dynamics.inverse(NOMINAL, one, one), published, rtol=4e-6)
 
 
-def test_pinocchio_reads_the_puma() -> None:
-    from truth import Pinocchio
-
-    truth, dynamics = Pinocchio(puma(), (0, 0, -9.81)), rd.create_dynamics("rnea", puma(), compiled=False)
-    for state in np.random.default_rng(4).uniform(-1, 1, (5, 3, 6)):
-        assert_allclose(dynamics.inverse(*state), truth.inverse(*state), rtol=1e-11, atol=1e-11)
-
-
 def test_the_puma_is_published_with_impossible_inertias() -> None:
     third = LinkData(MASSES[2], COMS[2], np.diag(MOMENTS[2]))
     with pytest.raises(RobotDescriptionError, match=r"link3.*triangle inequality"):
@@ -110,14 +102,6 @@ def test_frames_of_a_table_and_the_inertias_in_them(convention: str) -> None:
         assert_allclose(com, frame[:3, :3] @ data.com + frame[:3, 3], atol=1e-14, rtol=0)
 
 
-def test_known_arms_read_back_as_known_tables() -> None:
-    """A PUMA's a, d and |α| come back from its axes."""
-    rows = read_dh(puma(), "tool").table.rows
-    assert_allclose([abs(row.a) for row in rows], [0, 0.4318, 0.0203, 0, 0, 0], atol=1e-12, rtol=0)
-    assert_allclose([abs(row.alpha) for row in rows[:5]], np.array([1, 0, 1, 1, 1]) * np.pi / 2, atol=1e-12, rtol=0)
-    assert_allclose([abs(row.d) for row in rows[1:4]], [0, 0.15005, 0.4318], atol=1e-12, rtol=0)
-
-
 @pytest.mark.parametrize(
     ("name", "tool", "lengths"),
     [
@@ -132,14 +116,6 @@ def test_published_tables_come_back_from_urdfs(name: str, tool: str, lengths: tu
     rows = read_dh(rd.load_robot(urdfs()[name]), tool).table.rows
     found = sorted(abs(value) for row in rows for value in (row.a, row.d) if value)
     assert_allclose(found, sorted(lengths), rtol=1e-9)
-
-
-@BOTH
-def test_the_table_of_a_single_joint(convention: str) -> None:
-    arm = rd.load_robot("r")
-    tip = arm.links[-1].name
-    pose = Kinematics(arm, compiled=False).pose(tip, [0.7])
-    assert_allclose(read_dh(arm, tip, convention).table.pose([0.7]), pose, atol=1e-12)
 
 
 def test_two_joints_about_one_axis_have_a_table_though_their_places_differ_by_rounding_errors() -> None:

@@ -98,13 +98,11 @@ def test_the_step_is_levenberg_and_marquardts() -> None:
 def test_half_turns(axis: int) -> None:
     """The tool turned by exactly π: where the error's direction is not unique, the solver still leaves the spot."""
     kinematics = Kinematics(industrial("ur5_robot"))
-    inverse = InverseKinematics(kinematics, "tool0", InverseSettings(starts=1, iterations=100))
     q = np.array([0.4, -1.2, 1.4, -0.6, 1.1, 0.3])
     turn = np.zeros(6)
     turn[3 + axis] = np.pi
     target = kinematics.pose("tool0", q) @ se3.exp(turn)
-    inverse.settings = InverseSettings(starts=20)
-    assert inverse.solve(target, q).converged
+    assert InverseKinematics(kinematics, "tool0", InverseSettings(starts=20)).solve(target, q).converged
 
 
 def test_tasks(arm: tuple[Kinematics, str]) -> None:
@@ -280,12 +278,10 @@ def test_the_nearest_of_many_solutions() -> None:
     """A UR5 has eight postures for a pose; from a start beside one of them, that one."""
     kinematics = Kinematics(industrial("ur5_robot"))
     inverse = InverseKinematics(kinematics, "tool0", InverseSettings(choose="nearest", starts=30))
-    for q in np.random.default_rng(8).uniform(-2, 2, (20, 6)):
-        found = inverse.solve(kinematics.pose("tool0", q), q + 0.05)
-        assert found.starts == 30
-        assert_allclose(found.q, q, atol=1e-4)
-    turned = np.array([5.9, -1.0, 1.2, 0.3, 0.9, -6.0])  # within ±2π: the turn is kept as well
-    assert_allclose(inverse.solve(kinematics.pose("tool0", turned), turned - 0.05).q, turned, atol=1e-4)
+    q = np.array([5.9, -1.0, 1.2, 0.3, 0.9, -6.0])  # within ±2π: the turn is kept as well
+    found = inverse.solve(kinematics.pose("tool0", q), q - 0.05)
+    assert found.starts == 30
+    assert_allclose(found.q, q, atol=1e-4)
 
 
 def test_the_same_question_has_the_same_answer(arm: tuple[Kinematics, str]) -> None:

@@ -134,18 +134,6 @@ def test_prr_reachability_is_decided_without_rounding() -> None:
         assert not inverse.solve([sign * np.nextafter(0.5, 1), 0, 0.9], 0.0).reachable
 
 
-def test_the_reference(prr: str) -> None:
-    """Its table, section 1: tip height q1 + l2 c2 + l3 c23, reach l2 s2 + l3 s23, pitch q2 + q3."""
-    inverse = PlanarInverse(rd.load_robot(prr), "tool")
-    for q1, q2, q3 in ((0.4, -0.95, -0.5), (1.0, 1.2, 0.3), (0.2, -1.83, 2.0)):
-        height = q1 + 0.5 * np.cos(q2) + 0.343 * np.cos(q2 + q3)
-        reach = 0.5 * np.sin(q2) + 0.343 * np.sin(q2 + q3)
-        found = inverse.solve([reach, 0, height], q2 + q3).solutions
-        other = np.pi * np.sign(q2) - q2
-        assert_allclose(sorted(branch.q[1] for branch in found), sorted([q2, other]), rtol=1e-12)
-        assert min(abs(branch.q - [q1, q2, q3]).max() for branch in found) < 1e-13
-
-
 def test_what_a_planar_arm_cannot_do(prr: str) -> None:
     arm = rd.load_robot(prr)
     inverse, kinematics = PlanarInverse(arm, "tool"), Kinematics(arm, compiled=False)

@@ -24,7 +24,7 @@ ARMS = {
     "lesson": lesson_arm(),
     "unit": mechanism("PRR", lengths=(0, 2, 1)),
     **awkward(),
-    **{f"random{seed}": random_robot(seed, 2 + seed % 6, mimic=0.2 if seed % 2 else 0.0) for seed in range(8)},
+    **{f"random{seed}": random_robot(seed, 2 + seed % 6, mimic=0.2 if seed % 2 else 0.0) for seed in range(5)},
     **{name: INDUSTRIAL[name].read_text() for name in ("ur5_robot", "panda", "kinova") if name in INDUSTRIAL},
 }
 TIPS = {"ur5_robot": "tool0", "panda": "panda_hand_tcp", "kinova": "j2s6s200_end_effector"}

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Costs, limits, goals, obstacles and plans as data; derivatives against finite differences."""
+"""Costs, limits, goals, obstacles and plans as data."""
 
 import casadi as ca
 import numpy as np
@@ -97,35 +97,6 @@ def test_the_schemes_integrate_polynomials_of_their_degree_exactly(name):
     degree = chosen.inner + 1
     assert missed(degree) < 1e-14
     assert missed(degree + 1) > 1e-5
-
-
-@pytest.mark.parametrize("name", SCHEMES)
-def test_derivatives_of_the_program_against_finite_differences(name, prr):
-    """Gradient of the cost and Jacobian of all constraints, obstacles among them, at a random motion."""
-    robot = rd.load_robot(prr)
-    dynamics = rd.create_dynamics("rnea", robot, viscous=[5.0, 0.4, 0.2], coulomb=[8.0, 1.0, 0.3])
-    problem = Problem(
-        dynamics,
-        [0.1, 0.2, 0.3],
-        JointGoal([0.5, -0.4, 0.8]),
-        MinimumTime() + 1e-3 * Effort() + 1e-4 * Smoothness(),
-        via=(JointGoal([0.3, np.nan, 0.1], None),),
-        obstacles=(
-            sphere("ball", (0.6, 0.1, 1.2), 0.2),
-            box("shelf", (-0.5, 0.0, 0.9), (0.3, 0.5, 0.1), (0.1, 0.2, 0.3)),
-        ),
-    )
-    program = NonlinearProgram(problem, Mesh.uniform(2, 2), SCHEMES[name]())
-    together = ca.vertcat(program.cost, program.constraints)
-    f = ca.Function("f", [program.x], [together, ca.jacobian(together, program.x)])
-    rng = np.random.default_rng(2)
-    x = rng.uniform(-0.5, 0.5, program.x.numel())
-    x[-4:] = 0.4, 0.4, 0.7, 0.7
-    jacobian, h = np.array(f(x)[1]), 3e-6
-    for direction in rng.normal(size=(6, len(x))):
-        difference = (np.array(f(x + h * direction)[0]) - np.array(f(x - h * direction)[0])).ravel() / (2 * h)
-        scale = np.abs(jacobian) @ np.abs(direction) + 1.0
-        assert (np.abs(jacobian @ direction - difference) / scale).max() < 1e-6
 
 
 def test_where_time_alone_counts_efforts_and_accelerations_break_ties(prr):

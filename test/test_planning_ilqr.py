@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""iLQR against independent truth: enumeration, finite differences, Riccati's equation, Pinocchio, collocation."""
+"""iLQR against independent truth: enumeration, finite differences, Riccati's equation, rollouts, collocation."""
 
 import itertools
 from dataclasses import replace
@@ -9,7 +9,6 @@ from types import SimpleNamespace
 
 import arms
 import numpy as np
-import pinocchio as pin
 import pytest
 from scipy.linalg import solve_discrete_are
 
@@ -90,23 +89,6 @@ def test_efforts_within_bounds_are_the_best_of_all_faces(urdf):
     m.luu[70] = np.diag(np.arange(n) - 1.0)
     m.lower[:], m.upper[:] = -np.inf, np.inf
     assert not solver._passes.backward(0.0)
-
-
-def test_step_is_runge_kuttas_on_the_arm_of_pinocchio():
-    dynamics = model(TWO_LINK)
-    solver = posed(dynamics, Effort())
-    m, theirs = solver.memory, pin.buildModelFromXML(TWO_LINK)
-    data = theirs.createData()
-
-    def slope(x, u):
-        return np.concatenate((x[2:], pin.aba(theirs, data, x[:2], x[2:], u)))
-
-    for x, u, (h,), after in zip(m.x, m.u, m.h, m.x[1:], strict=False):
-        a = slope(x, u)
-        b = slope(x + h / 2 * a, u)
-        c = slope(x + h / 2 * b, u)
-        d = slope(x + h * c, u)
-        np.testing.assert_allclose(after, x + h / 6 * (a + 2 * b + 2 * c + d), rtol=1e-11, atol=1e-12)
 
 
 def gradient_of(m):
@@ -252,30 +234,6 @@ def test_linear_quadratic_problem_is_solved_at_once_as_riccati_has_it(size):
     np.testing.assert_allclose(found.feedback, np.broadcast_to(-gain * size, (30, 1, 2)), rtol=1e-10)
 
 
-def optimality(solver, found, limit):
-    """The projected gradient, as a share of what a newton-metre would cost: 0 in a minimum within the limits."""
-    solver.ddp.derive()
-    gradient, u = gradient_of(solver.ddp.memory), found.efforts
-    held = ((u <= -limit) & (gradient > 0)) | ((u >= limit) & (gradient < 0))
-    return np.abs(np.where(held, 0.0, gradient)).max() / solver.ddp.memory.h[0, 0], held
-
-
-def test_pendulum_swings_up_with_a_motor_too_weak_to_lift_it():
-    dynamics, limit = model(PENDULUM), np.array([1.5])
-    assert abs(dynamics.gravity([0.0])[0]) > 3 * limit[0]
-    solver = ILQR(dynamics, Effort() + Tracking([np.pi / 2, 0], [0, 0], QT=[1e6, 1e5]), 150)
-    found = solver.solve([-np.pi / 2, 0], 3.0, guess=0.1 * np.random.default_rng(0).normal(size=(150, 1)),
-                         effort_limit=limit)  # fmt: skip
-    assert found.solved, found.reason
-    assert (np.diff(found.history) < 0).all()
-    np.testing.assert_allclose(found.states[-1], [np.pi / 2, 0], atol=1e-4)
-    assert np.abs(found.efforts).max() <= limit[0]
-    assert (np.diff(np.sign(found.states[:, 1])) != 0).sum() >= 2, "it goes up without swinging"
-    worst, held = optimality(solver, found, limit)
-    assert held.any()
-    assert worst < 1e-2
-
-
 @pytest.fixture(scope="module")
 def swing_up():
     """The two-link arm from hanging to upright: the problem's solver, where to, and how long."""
@@ -289,6 +247,7 @@ def test_two_link_arm_swings_up_and_its_feedback_holds_it(swing_up):
     limit = np.array([15.0, 7.0])
     found = solver.solve(-goal, duration, effort_limit=limit)
     assert found.solved, found.reason
+    assert (np.diff(found.history) < 0).all()
     np.testing.assert_allclose(found.states[-1], goal, atol=1e-3)
     assert (np.abs(found.efforts) <= limit).all()
     m, ends = solver.ddp.memory, []
@@ -300,16 +259,14 @@ def test_two_link_arm_swings_up_and_its_feedback_holds_it(swing_up):
     assert ends[1] < 0.1 * ends[0]
 
 
-@pytest.mark.parametrize(("urdf", "limit", "duration"), [(PENDULUM, [2.0], 2.0), (TWO_LINK, [20.0, 10.0], 2.0)])
-def test_collocation_finds_the_same_minimum(urdf, limit, duration):
-    dynamics, n = model(urdf), len(limit)
-    start, far = np.full(n, 0.0), np.full(n, 1e3)
-    start[0] = -np.pi / 2
+def test_collocation_finds_the_same_minimum():
+    dynamics, n, limit, duration = model(TWO_LINK), 2, [20.0, 10.0], 2.0
+    start, far = np.array([-np.pi / 2, 0.0]), np.full(n, 1e3)
     known = MotionLimits.of(dynamics.robot, limit_ratio=1.0, velocity=1e3, effort=limit)
     limits = replace(known, lower=-far, upper=far)
     theirs = plan(
         Problem(dynamics, start, JointGoal(-start), Effort(), duration, limits),
-        CollocationSettings(intervals=24, time_limit=600.0),
+        CollocationSettings(intervals=12, tolerance=0.02, time_limit=600.0),
     )
     assert theirs.solved, theirs.reason
     steps, motion = 300, theirs.to_trajectory()

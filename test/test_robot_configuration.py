@@ -109,11 +109,3 @@ def test_ranges_are_finite_and_contain_more_than_the_limit_that_there_is() -> No
     lower, upper = position_ranges(rd.load_robot(robot("ranges", *parts)), 3.0)
     assert_allclose(lower, [-3, -7, -3, -11, 5, 1, 6])
     assert_allclose(upper, [3, 9, 2, -5, 11, 3, 6])
-
-
-def test_an_arm_of_lines_is_plain_arithmetic(prr: str) -> None:
-    space, one, other = ConfigurationSpace(rd.load_robot(prr)), np.array([1.0, 2.0, 3.0]), np.array([9.0, -7.0, 5.0])
-    assert_allclose(space.difference(one, other), other - one)
-    assert_allclose(space.near(one, other), other)
-    assert_allclose(space.mean([one, other]), (one + other) / 2)
-    assert_allclose(space.unwrap([one, other]), [one, other])

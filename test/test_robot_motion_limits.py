@@ -58,12 +58,6 @@ def test_one_that_is_not_above_zero_and_finite_is_refused_by_name(name, value):
         rd.load_robot(text(LIMITS | {"second": f'{name}="{value}"'}))
 
 
-def test_a_fixed_joint_may_have_any():
-    wrong = text(LIMITS | {"second": 'acceleration="0"'})
-    head, tail = wrong.split('name="second" type="revolute"')
-    assert rd.load_robot(f'{head}name="second" type="fixed"{tail}').n == 3
-
-
 def test_editing_and_reduction_keep_them():
     robot = rd.load_robot(text())
     editor = UrdfEditor(robot.urdf)
@@ -73,15 +67,6 @@ def test_editing_and_reduction_keep_them():
     kept = {name: [values[k] for k in (0, 2, 3)] for name, values in KNOWN.items()}
     assert limits_of(small) == kept
     assert limits_of(reload_robot(small.urdf)) == kept
-
-
-def test_xacro_brings_them(tmp_path):
-    file = tmp_path / "arm.urdf.xacro"
-    macro = text(LIMITS | {"second": 'acceleration="${2 * fast}"'})
-    head = '<robot name="arm" version="1.2" xmlns:xacro="http://www.ros.org/wiki/xacro">'
-    head += '<xacro:property name="fast" value="1.5"/>'
-    file.write_text(macro.replace('<robot name="arm" version="1.2">', head))
-    assert limits_of(rd.load_robot(file)) == KNOWN
 
 
 def test_check_prints_them_and_names_the_wrong_one(tmp_path, command):

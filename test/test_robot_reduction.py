@@ -40,7 +40,7 @@ def motion(dynamics, q, qd, qdd):
     return dynamics.mass_matrix(q), dynamics.gravity(q), dynamics.inverse(q, qd, qdd)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_it_is_pinocchios_reduced_model(seed):
     robot, locked, rng = drawn(seed, mimic=0.0)
     whole = pinocchio.buildModelFromXML(robot.urdf)
@@ -65,7 +65,7 @@ def test_it_is_pinocchios_reduced_model(seed):
         assert_same_motion(motion(dynamics, q, qd, qdd), expected)
 
 
-@pytest.mark.parametrize("seed", range(20, 26))
+@pytest.mark.parametrize("seed", range(20, 23))
 def test_joints_that_mimic_a_locked_one_are_locked_with_it(seed):
     robot, locked, rng = drawn(seed, mimic=0.5)
     assert any(body.joint.mimic is not None for body in robot.bodies)
@@ -83,7 +83,7 @@ def test_joints_that_mimic_a_locked_one_are_locked_with_it(seed):
     np.testing.assert_allclose(one.pose(tip, q), other.pose(tip, state[0]), atol=1e-12)
 
 
-@pytest.mark.parametrize("seed", [42, 43, 44, 45, 47])
+@pytest.mark.parametrize("seed", [42, 43, 44])
 def test_inertials_follow_locked_joints_that_move(seed):
     """Nothing is made anew: the parameters of the model become those of the robot with the joints elsewhere."""
     robot, locked, rng = drawn(seed, mimic=0.3)

@@ -13,7 +13,7 @@ from robodyn_ros.robot import load_robot
 MANY = {
     **{name: OURS[name] for name in ("r", "pr", "rr", "prr")},
     **awkward(),
-    **{f"random{seed}": random_robot(seed, joints=2 + seed % 7) for seed in range(50)},
+    **{f"random{seed}": random_robot(seed, joints=2 + seed % 7) for seed in range(20)},
 }
 
 

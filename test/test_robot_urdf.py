@@ -113,7 +113,7 @@ def test_axes_are_normalised_whatever_their_length(scale: float) -> None:
 
 def test_a_fixed_joint_may_carry_leftovers_of_an_exporter() -> None:
     parts = [link("base"), link("arm", 1.0, None, BODY), link("tip"), joint("hinge", "revolute", "base", "arm")]
-    extra = '<axis xyz="0 0 0"/><limit lower="3" upper="-3" effort="-1" velocity="-1"/><mimic joint="nobody"/>'
+    extra = '<axis xyz="0 0 0"/><limit lower="3" upper="-3" effort="-1" velocity="-1" jerk="0"/><mimic joint="nobody"/>'
     fixed = load_robot(robot("x", *parts, joint("weld", "fixed", "arm", "tip", extra=extra))).fixed_joints[0]
     assert (fixed.name, fixed.type, fixed.mimic) == ("weld", "fixed", None)
 

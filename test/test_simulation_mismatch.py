@@ -80,7 +80,8 @@ def test_the_payload_hangs_at_the_default_tool(prr):
     branched = rd.load_robot(arms.awkward()["branched"])
     plant = create_plant("native", rd.create_dynamics("rnea", branched, compiled=False))
     plant.carry(0.5)
-    assert plant.dynamics.parameters.payload.link == "torso"
+    payload = plant.dynamics.parameters.payload
+    assert (payload.link, payload.mass) == ("torso", 0.5)
     assert Mismatch(payload_mass=1.5).draw(branched, 0).payload.link == "torso"
     robot = rd.load_robot(prr)
     drawn = Mismatch(payload_mass=1.5).draw(robot, 0)

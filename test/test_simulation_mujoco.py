@@ -14,7 +14,7 @@ import pytest
 
 import robodyn_ros as rd
 from robodyn_ros.errors import ConfigurationError, SimulationError
-from robodyn_ros.simulation import Plant, PlantSettings
+from robodyn_ros.simulation import PlantSettings
 from robodyn_ros.simulation.plant.base import create_plant
 from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, StopSettings
 from robodyn_ros.simulation.plant.mismatch import Mismatch
@@ -25,38 +25,6 @@ URDF = Path(__file__).parents[1] / "urdf"
 
 def both(dynamics, step=1e-4, **options):
     return [create_plant(name, dynamics, PlantSettings(step=step), **options) for name in ("native", "mujoco")]
-
-
-def test_the_plugins():
-    assert rd.available("plants") == ("mujoco", "native")
-    dynamics = rd.create_dynamics("rnea", rd.load_robot(URDF / "rr.urdf"))
-    native, mujoco = both(dynamics)
-    assert isinstance(native, Plant) and isinstance(mujoco, MuJoCoPlant)
-
-
-@pytest.mark.parametrize("arm", ["r", "pr", "rr", "prr"])
-def test_the_four_mechanisms_move_alike(arm):
-    """Two seconds at 0.1 ms. Gravity points up, so that the arms swing about straight up, clear of the stops; a
-    constant effort carries the elevator.
-    """
-    robot = rd.load_robot(URDF / f"{arm}.urdf")
-    dynamics = rd.create_dynamics("rnea", robot, gravity=(0.0, 0.0, 9.81))
-    starts = {"elevator": 1.0, "shoulder": 1.1, "elbow": -0.7, "wrist": -0.9}
-    start = np.array([starts[name] for name in robot.joint_names])
-    plants = both(dynamics, q0=start, velocity_limit=np.full(robot.n, np.inf))
-    effort = np.where([joint.is_prismatic for joint in robot.joints], dynamics.gravity(start), 0.0)
-    states = []
-    for plant in plants:
-        plant.apply(effort)
-        states.append([])
-        for _ in range(200):
-            plant.advance(0.01)
-            states[-1].append(plant.q)
-        assert plant.time == pytest.approx(2.0)
-    native, mujoco = np.array(states)
-    assert (robot.lower < native).all() and (native < robot.upper).all()
-    assert np.ptp(native[:, -1]) > 1.0
-    assert np.abs(native - mujoco).max() < 1e-5
 
 
 def test_limits_and_friction_as_far_as_mujoco_has_them():
@@ -214,7 +182,7 @@ def test_the_state_before_a_step_that_fails_stays():
     for plant in both(dynamics, step=1e-3, **free):
         acceleration = dynamics.forward([0.0], [0.0], [1e9])[0]
         plant.apply([1e9])
-        with pytest.raises(SimulationError, match=r"from 1e\+06 m/s to"):
+        with pytest.raises(SimulationError, match=r"from 1e\+06 m/s to 1\.5e\+06 m/s under 1e\+09 N"):
             plant.step(10_000)
         assert plant.time == pytest.approx(int(1e6 / acceleration / 1e-3) * 1e-3)
         assert plant.qd[0] == pytest.approx(acceleration * plant.time, rel=1e-6)

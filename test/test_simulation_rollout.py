@@ -5,39 +5,13 @@
 
 import numpy as np
 import pytest
-from arms import OURS, awkward
-from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
-from robodyn_ros.control import Reference, gains, rest_to_rest
+from robodyn_ros.control import Reference
 from robodyn_ros.control.laws.computed_torque import ComputedTorque
 from robodyn_ros.errors import SimulationError
-from robodyn_ros.plugins import load
-from robodyn_ros.simulation import Plant, rk4_step, simulate
+from robodyn_ros.simulation import Plant, simulate
 from robodyn_ros.simulation.rollout import rollout
-
-POSES = np.array([[0, 0, 0], [0.4, -1.0, 0], [0.8, 1.2, 0], [0.2, -1.83, -0.12], [0, 0, 0]])
-TIMES = np.array([0.0, 1.2, 2.8, 4.6, 6.0])
-
-
-def test_each_law_is_better_than_the_one_before_over_the_named_poses():
-    dynamics = rd.create_dynamics("rnea", rd.load_robot("prr"))
-    trajectory, none, home = rest_to_rest(POSES, TIMES), np.zeros(3), np.zeros(3)
-    found = []
-    for name in ("pd", "gravity_compensation", "computed_torque"):
-        law = load("controllers", name)
-        controller = law(dynamics, *gains(law, dynamics, home, 20.0, 1.0))
-        run = simulate(Plant(dynamics), controller, lambda t: Reference(*trajectory.sample(t), none), 6.0)
-        assert run.t[-1] == pytest.approx(6.0)
-        assert run.q.shape == run.qd.shape == run.effort.shape == run.reference.shape == (6001, 3)
-        np.testing.assert_allclose(run.reference[1200], POSES[1], atol=1e-12)
-        assert (np.abs(run.effort) <= dynamics.robot.effort_limit).all()
-        found.append(np.sqrt(np.mean((run.reference - run.q) ** 2, axis=0)))
-    pd, gravity_compensation, computed_torque = found
-    assert (gravity_compensation < pd).all()
-    assert (computed_torque < gravity_compensation).all()
-    assert (computed_torque[1:] * 10.0 < pd[1:]).all()
-    assert (computed_torque < [2e-3, 5e-3, 5e-3]).all()
 
 
 def test_goes_on_from_where_the_plant_is():
@@ -87,21 +61,6 @@ def test_nothing_is_summed_up_at_the_effort_limit():
     law, far = Watched(dynamics, 400.0, 40.0, 100.0), Reference(q + [0.001, 1.0, 0.0], zero, zero, zero)
     simulate(Plant(dynamics, q0=q, effort_limit=[600.0, 1.0, 36.0]), law, lambda t: far, 0.1)
     assert law.last[1] == 0.0 and law.last[0] > 0.0
-
-
-@pytest.mark.parametrize("name", rd.available("dynamics"))
-@pytest.mark.parametrize("arm", ["prr", "tilted", "mimic"])
-def test_it_is_the_step_again_and_again(name, arm):
-    robot = rd.load_robot((OURS | awkward())[arm])
-    dynamics = rd.create_dynamics(name, robot)
-    rng = np.random.default_rng(10)
-    q, qd = rng.uniform(-1, 1, (2, robot.n))
-    tau = rng.uniform(-5, 5, (50, robot.n))
-    motion = rollout(dynamics, q, qd, tau, 1e-3, 50)
-    assert_allclose([motion.q[0], motion.qd[0]], [q, qd], rtol=0)
-    for k in range(50):
-        q, qd = rk4_step(lambda a, b, u=tau[k]: dynamics.forward(a, b, u), q, qd, 1e-3)
-    assert_allclose([motion.q[-1], motion.qd[-1]], [q, qd], rtol=1e-11, atol=1e-11)
 
 
 @pytest.mark.parametrize(

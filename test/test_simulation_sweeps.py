@@ -229,10 +229,18 @@ def test_confidence_of_a_probability():
 
 
 def test_whoever_tries_the_cases_the_file_is_the_same(tmp_path):
-    wanted = study()
+    """A cluster of Dask is in this process, to be quick; what happens when its parts die, benchmarks/sweep.py shows."""
+    import distributed
+
+    wanted, more = study(), {"threads_per_worker": 1, "processes": False, "dashboard_address": None, "protocol": "tcp"}
+    files = [sweep(wanted, tmp_path / "here", in_process)]
     with Workers(2) as two:
-        files = [sweep(wanted, tmp_path / name, backend) for name, backend in (("here", in_process), ("workers", two))]
-    assert files[0].read_bytes() == files[1].read_bytes()
+        files.append(sweep(wanted, tmp_path / "workers", two))
+    with distributed.LocalCluster(n_workers=1, **more) as made:
+        files.append(sweep(wanted, tmp_path / "cluster", backends.cluster(made.scheduler_address)))
+    while backends._idle:
+        backends._idle.pop().end()
+    assert files[0].read_bytes() == files[1].read_bytes() == files[2].read_bytes()
     assert column(files[0], "case").tolist() == list(range(wanted.size))
     assert not (tmp_path / "here" / "parts").exists()
     bench = CaseRunner(wanted)
@@ -387,19 +395,3 @@ def test_chunks_that_a_cluster_lost_are_run_again():
     chunks._futures = {Mock(status="error", exception=Mock(return_value=OSError("of the task"))): "error"}
     with pytest.raises(OSError, match="of the task"):
         chunks.lost()
-
-
-def test_on_a_dask_cluster(tmp_path):
-    """In one process, to be quick; what happens when its parts die, benchmarks/sweep.py shows."""
-    import distributed
-
-    from robodyn_ros.simulation.sweeps.backends import _idle, cluster
-
-    wanted = study()
-    with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None, protocol="tcp"
-    ) as made:
-        file = sweep(wanted, tmp_path / "cluster", cluster(made.scheduler_address))
-    while _idle:
-        _idle.pop().end()
-    assert file.read_bytes() == sweep(wanted, tmp_path / "here", in_process).read_bytes()

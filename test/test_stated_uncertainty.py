@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from recordings import ROBOT, moved, table
 
 import robodyn_ros as rd
 from robodyn_ros.cli.check.joints import uncertainty_findings
@@ -93,11 +94,10 @@ def test_the_resolution_of_an_encoder_counts_as_noise():
 
 
 def test_identify_proposes_what_the_recording_shows(tmp_path, capsys):
-    motion, run = str(tmp_path / "motion.json"), str(tmp_path / "run.csv")
-    assert main(["excite", PRR, "--tries", "1", "--period", "4", "--periods", "1", "--out", motion]) == 0
-    noisy = ["-p", "sensors.shoulder.position_noise:=0.0004", "-p", "friction.wrist.coulomb:=1.0"]
-    assert main(["simulate", PRR, "--motion", motion, "--out", run, *noisy]) == 0
-    capsys.readouterr()
+    t = np.arange(0.0, 6.0, 0.002)
+    (q, _, _), effort = moved(ROBOT, t, seed=2, coulomb=[0.0, 0.0, 1.0])
+    q[:, 1] += np.random.default_rng(3).normal(0.0, 4e-4, len(t))
+    run = str(table(tmp_path / "run.csv", ROBOT.joint_names, t, position=q, effort=effort))
     main(["identify", PRR, run, "--json"])
     found = json.loads(capsys.readouterr().out)
     proposed = found["uncertainty"]
