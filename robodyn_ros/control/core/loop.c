@@ -208,10 +208,7 @@ static int run_period(Core* c) {
   const double dt = t - m->time;
   copy(m->q, p->q); copy(m->qd, p->qd);
   note_age(m, p->now - t);
-  if (measure_sampling(s, m, t, p->now - t)) {
-    m->to_judge = 1;
-    if (s->judge) s->judge();
-  }
+  if (measure_sampling(s, m, t, p->now - t)) have_judged(s, m);
   note_growth(s, m);
   /* contact, faults */
   observe(s, m, dt, p->q, p->qd, begins);

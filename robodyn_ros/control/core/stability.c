@@ -54,12 +54,12 @@ static void find_delay(const Settings* s, State* m, double time) {
   const double mean = m->period / 2 + m->delay, ratio = mean / time;
   if (time - mean <= m->found_delay) return;
   m->found_delay = time - mean;
-  m->judged_q[0] = NAN;
   m->carried = smaller(m->carried, ratio);
   EACH {
     m->carried_stiffness[i] = smaller(m->carried_stiffness[i], ratio * ratio * s->stiffness[i]);
     m->carried_damping[i] = smaller(m->carried_damping[i], ratio * s->damping[i]);
   }
+  have_judged(s, m);
 }
 
 /* The gains are used, and judged anew. */

@@ -93,3 +93,9 @@ static int measure_sampling(const Settings* s, State* m, double t, double age) {
   m->judged_period = m->period; m->judged_delay = m->delay; copy(m->judged_q, m->q);
   return 1;
 }
+
+/* The gains are judged: at once, or by the caller, later. */
+static void have_judged(const Settings* s, State* m) {
+  m->to_judge = 1;
+  if (s->judge) s->judge();
+}
