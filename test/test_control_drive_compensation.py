@@ -111,19 +111,6 @@ def test_a_law_without_a_model_has_nothing_to_leave_out():
     np.testing.assert_array_equal(helped.state(Q + 0.02, -QD).effort, alone.state(Q + 0.02, -QD).effort)
 
 
-def test_python_and_compiled_code_send_the_same():
-    for terms in (ALL, DriveCompensation.of(ROBOT, ["gravity.joint1", "coriolis.joint2", "friction.joint3"])):
-        found = []
-        for traced in (True, False):
-            law = ComputedTorque(rd.create_dynamics("rnea", ROBOT, viscous=[0.3, 0.1, 0.2]), 90.0, 19.0, 5.0)
-            law.traced = traced
-            arm = Arm(law, replace(CONFIG, soft_limit_margin=0.4), limit=[140.0, 25.0, 4.0], drives=terms)
-            assert (arm.loop.compiled_step is not None) == traced
-            rng = np.random.default_rng(7)
-            found.append([arm.state(Q + 0.05 * rng.uniform(-1, 1, 3), rng.uniform(-1, 1, 3)).effort for _ in range(60)])
-        np.testing.assert_allclose(found[0], found[1], rtol=1e-11, atol=1e-11)
-
-
 # No reaction to a fault pushes the arm down
 
 

@@ -218,15 +218,6 @@ def test_holds_where_the_arm_is_after_a_break(gap, doing, reset):
     assert arm.loop.restarts == 1
 
 
-def test_a_repeated_state_is_answered_and_breaks_nothing():
-    arm = Arm()
-    arm.loop.follow(rest_to_rest([GOAL], [3.0]))
-    first = arm.state()
-    again = arm.state(after=0.0)
-    np.testing.assert_array_equal(first.effort, again.effort)
-    assert (arm.loop.mode, arm.loop.restarts) == ("follow", 0)
-
-
 def test_stop_forgets_and_start_holds():
     arm = Arm()
     arm.loop.follow(rest_to_rest([GOAL], [1.0]))
@@ -378,20 +369,6 @@ def test_the_rest_of_a_trajectory_that_began_in_the_past():
     np.testing.assert_allclose(arm.state().reference.q, GOAL, rtol=1e-9)
 
 
-@pytest.mark.parametrize("delay", [0.0, 0.2])
-def test_a_running_trajectory_is_replaced_without_a_jump_in_velocity(delay):
-    arm = Arm()
-    arm.loop.follow(rest_to_rest([GOAL], [1.0]))
-    running = arm.until(arm.t + 0.5)[-1]
-    assert np.abs(running.reference.qd).max() > 1.0
-    arm.loop.follow(rest_to_rest([Q], [1.0]), arm.t + delay)
-    references = [running.reference, *(command.reference for command in arm.until(arm.t + 1.3))]
-    position, velocity = np.array([r.q for r in references]), np.array([r.qd for r in references])
-    assert np.abs(np.diff(velocity, axis=0)).max() < 0.3  # 2 ·max acceleration · period; a stop would be above 1
-    np.testing.assert_allclose(np.diff(position, axis=0) / PERIOD, velocity[1:], atol=0.2)
-    np.testing.assert_allclose(references[-1].q, Q, rtol=1e-9)
-
-
 def test_a_trajectory_that_begins_after_the_end_of_the_one_before_it_begins_at_rest():
     arm = Arm()
     arm.loop.follow(rest_to_rest([GOAL], [1.0]))
@@ -465,35 +442,6 @@ def test_a_reference_of_no_joint_changes_nothing():
         arm.loop.track(Reference(*np.zeros((4, 0))), arm.t, joints=[])
     after = arm.state().reference
     assert following.outcome is None and (after.q > before.q).all() and (after.qd > 0.0).all()
-
-
-LED_LIMIT = np.array([2.0, 3.0, 1.5])
-
-
-def led(stream, duration, message=0.02, config=None):
-    """The references (N, n) of an arm whose stream says q at each time, and their times."""
-    arm = Arm(velocity_limit=LED_LIMIT, config=config or SafetySettings())
-    begin, due, found = arm.t, arm.t, [arm.state(after=0.0).reference]
-    while arm.t < begin + duration:
-        if arm.t >= due - 1e-9:
-            arm.loop.track(stream(arm.t - begin), arm.t)
-            due += message
-        found.append(arm.state(after=0.002).reference)
-    return 0.002 * np.arange(len(found)), np.array([r.q for r in found]), np.array([r.qd for r in found])
-
-
-@pytest.mark.parametrize("with_velocity", [True, False])
-def test_a_stream_that_begins_elsewhere_is_caught_up_with(with_velocity):
-    """And then followed as it is."""
-
-    def stream(t):
-        q = Q + [0.8, -0.5, 0.3] + 0.3 * np.sin(2.0 * t)
-        return Reference(q, np.full(3, 0.6 * np.cos(2.0 * t)) if with_velocity else ZERO, ZERO, ZERO)
-
-    t, q, _ = led(stream, 3.0)
-    given = np.array([stream(0.02 * np.floor((x - 0.002) / 0.02 + 1e-6)).q for x in t])
-    np.testing.assert_allclose(q[t > 1.5], given[t > 1.5], rtol=1e-9)
-    assert np.abs(np.diff(q, axis=0)).max() < 0.021  # a message's worth of the stream
 
 
 def test_a_reference_does_not_jump_where_there_is_no_velocity_limit():

@@ -154,27 +154,6 @@ def test_it_follows_a_motion_as_computed_torque_does(kind) -> None:
     assert np.abs(states[:3].T - wanted).max() < 1e-5
 
 
-@pytest.mark.parametrize("kind", [CartesianImpedance, OperationalSpace])
-def test_through_the_outstretched_pose_no_joint_flees(kind) -> None:
-    """The PRR arm's reference goes through the pose in which it loses a direction, and back."""
-    law = kind(dynamics_of("prr"), 100.0, 20.0)
-    # The elevator only lifts: with the arm level, the tool cannot move outwards without turning.
-    middle, way = np.array([0.6, np.pi / 2.0, 0.9]), np.array([0.0, 0.4, 0.0])
-    assert np.linalg.svd(law.task.jacobian(middle))[1][-1] < 1e-9
-
-    def reference(t):
-        return Reference(
-            middle + way * np.cos(2.0 * t), -2.0 * way * np.sin(2.0 * t), -4.0 * way * np.cos(2.0 * t), 0 * way
-        )
-
-    times, states = motion(law, reference, middle + way, 0.0 * way, 3.0, steps=301)
-    efforts = np.array([law.compute(s[:3], s[3:], reference(t)).total for t, s in zip(times, states.T, strict=True)])
-    wanted = np.array([reference(t).q for t in times])
-    assert np.abs(states[:3].T - wanted).max() < 1e-6
-    assert np.abs(states[3:]).max() == pytest.approx(0.8, rel=1e-3)  # the reference's greatest speed [rad/s]
-    assert np.abs(np.diff(efforts, axis=0)).max() < 0.002 * np.abs(efforts).max()
-
-
 @pytest.mark.parametrize("name", ARMS)
 def test_a_joint_that_flees_is_braked_by_the_posture_gain(name: str) -> None:
     """Beyond its reference's speed and a third of its limit, by M Kd times what is too much; below, not at all."""
