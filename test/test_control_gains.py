@@ -81,7 +81,7 @@ def test_states_10_ms_apart_and_10_ms_old_carry_the_default_gains():
     assert stable_ratio(0.01, 0.01, found, GAIN_MARGIN) == 1.0
 
 
-@pytest.mark.parametrize("mass", [0.0, 1.0, 3.0, 5.0])
+@pytest.mark.parametrize("mass", [0.0, 5.0])
 @pytest.mark.skipif("ur5_robot" not in urdfs(), reason="example-robot-data is not installed")
 def test_a_ur5_without_motors_moves_under_any_load_that_it_may_carry(mass, capsys):
     """Its maker allows 5 kg. The model knows of none."""
