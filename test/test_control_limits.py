@@ -107,7 +107,7 @@ def test_an_arm_driven_into_its_limit_stops_there(joint, side):
     def furthest(margin):
         arm = Arm("gravity_compensation", q=start, soft_limit_margin=margin)
         arm.go(STEP)
-        path = arm.go(3.0, each=lambda: arm.loop.track(Reference(goal, ZERO, ZERO, effort), arm.t))
+        path = arm.go(1.5, each=lambda: arm.loop.track(Reference(goal, ZERO, ZERO, effort), arm.t))
         assert side * (path[-1, joint] - start[joint]) > 0.25
         return side * (path[:, joint].max() if side > 0 else path[:, joint].min()) - side * limit
 

@@ -84,7 +84,7 @@ def call(library: ctypes.CDLL, name: str, real: str, given: list[np.ndarray], sh
 
 
 VARIANTS = [("rnea", "double"), ("lagrangian", "double"), ("rnea", "float")]
-SOON = {"prr", "tilted", "random"}
+SOON = {"prr", "random"}
 CASES = []
 for arm, variant in product(ARMS, VARIANTS):
     is_soon = arm in SOON and (variant == VARIANTS[0] or arm == "prr")
