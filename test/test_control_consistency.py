@@ -206,26 +206,20 @@ FRICTION_ONLY = {"model_error": 0.0, "unknown_payload": 0.0, "push_force": 0.0}
 
 
 @pytest.mark.parametrize("side", [1.0, -1.0])
-@pytest.mark.parametrize("sigma", [0.02, 0.05])
-def test_noise_of_velocities_does_not_hide_that_friction_holds_a_joint(sigma, side):
+@pytest.mark.parametrize(
+    ("sigma", "at_a_stop", "settings"), [(0.02, False, {}), (0.05, False, {}), (0.02, True, {"unknown_friction": 0.0})]
+)
+def test_noise_of_velocities_does_not_hide_that_friction_or_a_stop_holds_a_joint(sigma, at_a_stop, settings, side):
     """In the sum noise of efforts does not add up, and what friction explains of the sum is no less for it."""
     model, random = rd.create_dynamics("rnea", PRR), np.random.default_rng(4)
-    monitor = ConsistencyMonitor(model, velocity_noise=sigma, **FRICTION_ONLY)
+    monitor, q = ConsistencyMonitor(model, velocity_noise=sigma, **FRICTION_ONLY, **settings), PRR.home.copy()
     unit = np.array([0.1 if joint.position_unit == "m" else 1.0 for joint in PRR.joints])
-    effort = model.gravity(PRR.home) + side * 0.095 * PRR.effort_limit
+    effort = model.gravity(q) + side * 0.095 * PRR.effort_limit
+    if at_a_stop:
+        q[1] = PRR.upper[1] if side > 0.0 else PRR.lower[1]
+        effort, unit[0] = model.gravity(q) + side * 0.2 * PRR.effort_limit * [0.0, 1.0, 0.0], 0.0
     for step in range(5000):
         velocity = sigma * unit * random.standard_normal(3)
-        assert monitor.update(0.002 * step, PRR.home, velocity, effort) == "TRUSTED", (step, monitor.problem)
-
-
-@pytest.mark.parametrize("side", [1.0, -1.0])
-def test_noise_of_velocities_does_not_hide_that_a_stop_supports_a_joint(side):
-    model, random = rd.create_dynamics("rnea", PRR), np.random.default_rng(4)
-    monitor, q = ConsistencyMonitor(model, **FRICTION_ONLY, unknown_friction=0.0), PRR.home.copy()
-    q[1] = PRR.upper[1] if side > 0.0 else PRR.lower[1]
-    effort = model.gravity(q) + side * 0.2 * PRR.effort_limit * (np.arange(3) == 1)
-    for step in range(5000):
-        velocity = 0.02 * random.standard_normal(3) * (np.arange(3) > 0)
         assert monitor.update(0.002 * step, q, velocity, effort) == "TRUSTED", (step, monitor.problem)
 
 

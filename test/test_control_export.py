@@ -547,6 +547,11 @@ def with_parameters(made: Exported, **values: str) -> Exported:
 
 
 STANDS = np.array([0.1, 0.1, 0.1])
+MOTION: list[float] = [TRAJECTORY, 1, 3, 3, 0, np.nan, 0, 1, 2, 0.3, 0.15, 0.1, 0.1, 0.0, 0.0, 0.0]
+LOOSE = {f"constraints.joint{k}.trajectory": "0.0" for k in (1, 2, 3)} | {
+    "following_tolerance": "0.0", "plausibility": "false"
+}  # fmt: skip
+"""Parameters with which an arm may stand while it should move."""
 
 
 def standing(periods: int, asked: dict[int, list[float]] | None = None, q: np.ndarray = STANDS) -> list[float]:
@@ -560,7 +565,7 @@ def standing(periods: int, asked: dict[int, list[float]] | None = None, q: np.nd
 def test_an_update_neither_allocates_nor_locks(prr: Exported) -> None:
     asked: dict[int, list[float]] = {
         10: [REFERENCE, 1, 1, 1, 1, 0.12, 0.1, 0.1, *np.zeros(6)],
-        60: [TRAJECTORY, 1, 3, 3, 0, np.nan, 0, 1, 2, 0.3, 0.15, 0.1, 0.1, 0.0, 0.0, 0.0],
+        60: MOTION,
         150: [SPEED, 0.5], 200: [HOLD], 250: [POSE, 0, 0.1, 0.2, 0.3, 0.0, 0.0, 0.0, 1.0], 300: [CHANGE, 1],
         350: [TWIST, 1, 0.01, 0.0, 0.0, 0.0, 0.0, 0.0], 400: [WRENCH, 4, *np.ones(6)], 450: [TARE],
         500: [POSE, 5, 0.1, 0.2, 0.3, 0.0, 0.0, 0.0, 1.0], 600: [CYCLE], 700: [CHAINED, *np.tile(STANDS, 4)],
@@ -581,16 +586,14 @@ def test_an_update_neither_allocates_nor_locks(prr: Exported) -> None:
     ],
 )
 def test_a_reference_without_joints_or_numbers_is_refused(prr: Exported, message: list[float], problem: str) -> None:
-    asked: dict[int, list[float]] = {60: [TRAJECTORY, 1, 3, 3, 0, np.nan, 0, 1, 2, 0.3, 0.15, 0.1, 0.1, 0.0, 0.0, 0.0]}
-    expected, *_ = history_of(prr, standing(400, asked))
-    efforts, said, code = history_of(prr, standing(400, asked | {200: message}))
+    expected, *_ = history_of(prr, standing(400, {60: MOTION}))
+    efforts, said, code = history_of(prr, standing(400, {60: MOTION, 200: message}))
     assert code == 0 and problem in said
     np.testing.assert_array_equal(efforts, expected)
 
 
 def test_drives_in_mit_mode_give_the_effort_at_the_state(prr: Exported) -> None:
-    asked: dict[int, list[float]] = {60: [TRAJECTORY, 1, 3, 3, 0, np.nan, 0, 1, 2, 0.3, 0.15, 0.1, 0.1, 0.0, 0.0, 0.0]}
-    rows = standing(500, asked)
+    rows = standing(500, {60: MOTION})
     effort, _, _ = history_of(prr, rows)
     five, said, code = history_of(with_parameters(prr, mit_limits="500.0\t5.0"), rows, "mit")
     assert code == 0, said
@@ -674,8 +677,7 @@ def test_a_trajectory_that_cannot_begin_at_its_start_time_is_reported(prr: Expor
         30: [TRAJECTORY, 2, 1, 1, 0, 0.49, 2, 0.0, STANDS[2] + 0.1, 0.004, STANDS[2] + 0.1],
         40: [SPEED, 0.5],
     }
-    free = {f"constraints.joint{k}.trajectory": "0.0" for k in (1, 2, 3)} | {"following_tolerance": "0.0"}
-    made = with_parameters(prr, plausibility="false", **free)
+    made = with_parameters(prr, **LOOSE)
     for periods, count in ((500, 0), (600, 1)):
         _, said, code = history_of(made, standing(periods, asked))
         assert code == 0 and said.count("request refused: speed: joint 'joint3'") == count, said
@@ -688,8 +690,7 @@ def test_a_hold_counts_for_a_trajectory_or_a_reference_that_came_just_before(prr
     if streamed:
         motion = [1, 1, 1, 1, *(STANDS + 0.04), *np.zeros(6)]
     moving, stopping = (REFERENCE, HALTED) if streamed else (TRAJECTORY, STOPPED)
-    free = {f"constraints.joint{k}.trajectory": "0.0" for k in (1, 2, 3)} | {"following_tolerance": "0.0"}
-    made = with_parameters(prr, plausibility="false", **free)
+    made = with_parameters(prr, **LOOSE)
     still, moved, stopped = (
         history_of(made, standing(300, {50: asked}))[0] for asked in ([HOLD], [moving, *motion], [stopping, *motion])
     )
@@ -725,7 +726,7 @@ def test_with_sanitizers(observed: str, tmp_path: Path) -> None:
     given = given_for(rd.load_robot(PRR), np.random.default_rng(2)) | {"contact.observe": observed}
     made = build(tmp_path, PRR, given, flags=SANITIZERS)
     asked: dict[int, list[float]] = {250: [POSE, 0, 0.1, 0.2, 0.3, 0.0, 0.0, 0.0, 1.0], 300: [CHANGE, 1], 450: [TARE]}
-    asked[600] = [TRAJECTORY, 1, 3, 3, 0, np.nan, 0, 1, 2, 0.3, 0.15, 0.1, 0.1, 0.0, 0.0, 0.0]
+    asked[600] = MOTION
     _, said, code = history_of(made, standing(5000, asked), changes="blend_time\tdouble\t0.1\n")
     assert code == 0, said
 

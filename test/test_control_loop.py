@@ -218,28 +218,22 @@ def test_holds_where_the_arm_is_after_a_break(gap, doing, reset):
 
 
 def test_stop_forgets_and_start_holds():
+    """Without a fault and without a goal."""
     arm = Arm()
-    arm.loop.follow(rest_to_rest([GOAL], [1.0]))
-    arm.loop.stop()
-    assert arm.loop.mode == "waiting"
-    np.testing.assert_array_equal(arm.state(Q + 0.2).reference.q, Q + 0.2)
+    for end, begins in ((arm.loop.stop, Q + 0.2), (lambda: arm.loop.start(arm.t, Q), Q)):
+        goal = arm.loop.follow(rest_to_rest([GOAL], [1.0]))
+        end()
+        assert goal.outcome == "stopped"
+        assert arm.loop.mode == ("waiting" if end == arm.loop.stop else "hold")
+        np.testing.assert_array_equal(arm.state(Q + 0.2).reference.q, begins)
     assert arm.loop.restarts == 0
-    arm.loop.start(arm.t, Q)
-    np.testing.assert_array_equal(arm.state(Q + 0.2).reference.q, Q)
-    with pytest.raises(InputError):
-        arm.loop.start(arm.t, [np.nan, 0.0, 0.0])
-
-
-def test_a_loop_that_starts_again_has_no_fault_and_no_goal():
-    arm = Arm()
-    goal = arm.loop.follow(rest_to_rest([GOAL], [1.0]))
-    arm.loop.start(arm.t, Q)
-    assert goal.outcome == "stopped"
     arm.loop.set_publisher_conflict("two publishers")
     arm.state()
     assert arm.loop.fault.kind == "publisher"
     arm.loop.start(arm.t, Q)
     assert (arm.loop.fault, arm.loop.mode) == (None, "hold")
+    with pytest.raises(InputError):
+        arm.loop.start(arm.t, [np.nan, 0.0, 0.0])
 
 
 class Spoilt(type(DYNAMICS)):
