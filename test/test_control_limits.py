@@ -135,17 +135,6 @@ def test_without_a_position_an_eighth_of_the_poses_has_to_be_held():
 # Integral action
 
 
-def test_the_integral_is_bounded_and_begins_anew_after_a_break():
-    arm = Arm(rho=4.0, integral_limit=0.003)
-    arm.go(3.0, push=np.array([60.0, 10.0, -10.0]))
-    shares = arm.commands[-1].efforts.feedback
-    integral = arm.loop.memory().memory.integral
-    np.testing.assert_allclose(np.abs(integral), 0.003)
-    arm.t += 1.0
-    arm.go(STEP)
-    assert np.abs(arm.commands[-1].efforts.feedback).max() < 0.2 * np.abs(shares).max()
-
-
 def test_a_trajectory_waits_for_an_arm_that_cannot_keep_up():
     """Its efforts are cut on the way; the reference keeps within the lead, and the end is still reached."""
     weight = DYNAMICS.gravity(Q)[0]

@@ -22,7 +22,7 @@ from robodyn_ros.control.laws.operational_space import OperationalSpace, Operati
 from robodyn_ros.control.laws.traced import CompiledLaw
 from robodyn_ros.dynamics.parameters import Payload
 from robodyn_ros.errors import ConfigurationError, InputError
-from robodyn_ros.kinematics import se3, so3
+from robodyn_ros.kinematics import so3
 from robodyn_ros.simulation import Plant, PlantSettings
 from robodyn_ros.simulation.plant.mismatch import Mismatch
 
@@ -294,12 +294,6 @@ def test_settings_that_cannot_be() -> None:
         CartesianImpedanceSettings(link=3)
     with pytest.raises(InputError, match="nowhere"):
         CartesianImpedance(dynamics, 1.0, 1.0, config=CartesianImpedanceSettings(link="nowhere"))
-
-
-def test_the_rotation_vector_of_arrays() -> None:
-    vectors = np.random.default_rng(1).uniform(-1.7, 1.7, (50, 3))
-    assert_allclose(so3.rotation_vector(so3.exp(vectors)), vectors, atol=1e-12)
-    assert se3.log(se3.motion(np.eye(3), [1.0, 2.0, 3.0])).shape == (6,)
 
 
 SWINGS = {

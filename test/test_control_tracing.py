@@ -181,22 +181,6 @@ def test_a_law_without_a_file_has_code_of_its_own(monkeypatch: pytest.MonkeyPatc
         np.testing.assert_allclose(found, law.compute(q, none, still), rtol=1e-12)
 
 
-def test_a_law_of_ones_own_runs_compiled() -> None:
-    """It remembers, its settings count, and the model's runtime parameters are read when it is made ready."""
-    dynamics = rd.create_dynamics("rnea", PRR, gravity=(0.3, 0.2, -9.0))
-    rng = np.random.default_rng(5)
-    law, twin = (Remembering(dynamics, [90.0, 40.0, 60.0], [8.0, 9.0, 7.0]) for _ in range(2))
-    compiled = CompiledLaw(law)
-    for _ in range(10):
-        q, qd, *reference, integral, asked, sent = rng.normal(size=(9, 3))
-        twin.advance(0.01, q, qd, Reference(*reference), asked, sent)
-        expected = twin.compute(q, qd, Reference(*reference), integral)
-        found = compiled.period(0.01, q, qd, Reference(*reference), integral, asked, sent)
-        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(compiled.memory["seen"], twin.seen, rtol=1e-12)
-    assert not law.seen.any(), "the law itself stays as it is"
-
-
 def test_a_table_of_whole_numbers_counts_to_its_last_one() -> None:
     rest, laws = np.zeros(3), [Tabled(rd.create_dynamics("rnea", PRR), 3.0, 0.5) for _ in range(2)]
     laws[1].table[700] = 2
