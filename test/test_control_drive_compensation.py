@@ -63,26 +63,6 @@ def test_the_arm_moves_as_if_the_controller_did_it_all(law, terms):
     assert np.abs(weight[:, index]).max() > 5.0
 
 
-def test_two_compensations_lift_the_arm_and_none_drops_it():
-    """What the parameter is for: the steady error is g / (M kp) in one direction or the other."""
-    errors = []
-    for adds, compensates in (("gravity", "none"), ("gravity", "gravity"), ("none", "gravity")):
-        found = trial(
-            {"drive_adds": [adds]},
-            {
-                "drive_compensates": [compensates],
-                "controller": "impedance",
-                "following_tolerance": 0.0,
-                "plausibility": False,
-                **{f"gains.{name}.natural_frequency": 10.0 for name in PRR.joint_names},
-            },
-        )
-        errors.append(found.truth.values["q"][-1, 0] - found.commands.values["q"][-1, 0])
-    assert errors[0] > 0.02
-    assert abs(errors[1]) < 1e-3
-    assert errors[2] < -0.02
-
-
 def test_friction_and_coriolis_of_the_law_are_left_out():
     model = rd.create_dynamics("rnea", ROBOT, viscous=[0.3, 0.1, 0.2], coulomb=[0.5, 0.2, 0.1])
     loops = [

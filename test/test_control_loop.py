@@ -336,18 +336,6 @@ def test_a_single_point_at_time_0_is_reached_at_once_or_refused_for_its_distance
         arm.loop.follow(Trajectory([0.0], [Q + 0.5], velocities))
 
 
-def test_a_trajectory_waits_for_its_start_time():
-    arm = Arm()
-    begin = arm.t + 1.0
-    arm.loop.follow(Trajectory([1.0], [GOAL]), begin)
-    assert arm.loop.mode == "hold"
-    for command in arm.until(begin):
-        np.testing.assert_array_equal(command.reference.q, Q)
-    commands = arm.until(begin + 0.5)
-    assert arm.loop.mode == "follow"
-    np.testing.assert_allclose(commands[-1].reference.q, Q + 0.5 * (GOAL - Q), rtol=1e-9)
-
-
 def test_the_rest_of_a_trajectory_that_began_in_the_past():
     arm = Arm()
     arm.loop.follow(rest_to_rest([GOAL, Q, GOAL], [1.0, 2.0, 4.0]), arm.t - 1.5)

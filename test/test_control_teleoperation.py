@@ -277,10 +277,3 @@ def test_tools_are_coupled_by_a_passive_network(name: str) -> None:
     assert np.ptp(late[:, :2], axis=0).max() < 3e-3
     assert late[-1, 1] == pytest.approx(-0.06, abs=0.005)  # it leans against the wall
     assert late[-1, 3] > 3.0  # and the hand feels that: torque of the shoulder, against the pull
-
-
-def test_without_the_account_a_delay_shakes_tools() -> None:
-    settings = TeleoperationSettings(force_ratio=1.0, greatest_effort=1.0)
-    rows, energies = tools_coupled(settings, **NETWORKS["300 ms"], duration=3.0, passive=False)
-    assert energies.min() < -1000.0
-    assert np.ptp(rows[-125:, 0]) > 0.1
