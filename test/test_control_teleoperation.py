@@ -162,6 +162,19 @@ def test_the_reference_of_the_follower_stays_within_its_position_limits() -> Non
         np.testing.assert_allclose(qd, 0.0, atol=1e-12)
 
 
+def test_the_account_has_the_energy_of_force_and_way_at_each_end() -> None:
+    joints, still, effort = JointCoupling(FOLLOWER), np.zeros(2), np.array([3.0, -2.0])
+    before, after = np.array([0.2, 0.3]), np.array([-0.1, 0.5])
+    follower = FollowerPort(joints, still, [9.0, 9.0], passive=False)
+    leader = LeaderPort(joints, [99.0, 99.0], TeleoperationSettings(force_ratio=0.5), passive=False)
+    for force in (still, effort):
+        follower.update(PERIOD, force, PortMessage(still, still, before))
+    for qd in (before, after):
+        leader.update(PERIOD, still, qd, PortMessage(still, effort, still))
+    for port, energy in ((follower.port, -effort * before), (leader.port, 0.5 * effort * (before + after) / 2.0)):
+        np.testing.assert_allclose(port.entered - port.left, PERIOD * energy)
+
+
 # Tool by tool
 
 
