@@ -92,9 +92,9 @@ def test_an_unknown_payload_is_learnt(loaded):
     """Of what computed torque leaves a fifth is asked for; the payload is found as far as the motion shows it."""
     true, payload = loaded
     law = make(Adaptive, model())
-    learnt, efforts = run(law, true, 15.0)
-    taken, _ = run(make(ComputedTorque, model()), true, 15.0)
-    late = slice(round(10.0 / PERIOD), None)
+    learnt, efforts = run(law, true, 9.0)
+    taken, _ = run(make(ComputedTorque, model()), true, 9.0)
+    late = slice(round(6.0 / PERIOD), None)
     assert (rms(learnt[late]) < rms(taken[late]) / 10.0).all()
     assert (np.abs(efforts) <= PRR.effort_limit).all()
     change = law.bodies[-1]
@@ -109,8 +109,8 @@ def test_noise_of_the_encoders_neither_chatters_nor_drifts(loaded):
     law = make(Adaptive, model())
     run(law, true, 10.0, noise=1.0)
     before = law.bodies[-1, 0]
-    learnt, efforts = run(law, true, 10.0, noise=1.0)
-    taken, usual = run(make(ComputedTorque, model()), true, 10.0, noise=1.0)
+    learnt, efforts = run(law, true, 6.0, noise=1.0)
+    taken, usual = run(make(ComputedTorque, model()), true, 6.0, noise=1.0)
     assert (np.diff(efforts, axis=0).std(axis=0) < 1.3 * np.diff(usual, axis=0).std(axis=0)).all()
     assert (rms(learnt) < rms(taken) / 20.0).all()
     assert abs(law.bodies[-1, 0] - before) < 0.1

@@ -355,5 +355,5 @@ def test_joints_without_friction_do_not_drift_away_before_their_stroke(monkeypat
     models = pytest.importorskip("airo_models")
     dynamics = rd.create_dynamics("rnea", rd.load_robot(models.get_urdf_path("ur5e")), armature=np.full(6, 0.1))
     plant = Plant(dynamics, q0=[0, np.pi / 2, 0, -np.pi / 2, 0, 0])
-    outcome, _ = commissioned(dynamics, plant, steps=2)
+    outcome, _ = commissioned(dynamics, plant, steps=4)
     assert outcome.good, markdown(report(outcome))

@@ -344,28 +344,25 @@ def test_a_touch_that_becomes_a_collision_stays_one_until_it_has_been_quiet() ->
     assert (bench.loop.fault.kind, bench.loop.fault.phase) == ("collision", "float")
 
 
-@pytest.mark.parametrize("joint", [0, 1, 2])
-def test_each_joint_has_a_threshold_of_its_own(joint: int) -> None:
-    bench = Bench(PRR, thresholds=thresholds(3, touch=np.where(np.arange(3) == joint, 1.0, 100.0)))
+def only(joint: int) -> dict[str, Any]:
+    return {"touch": np.where(np.arange(3) == joint, 1.0, 100.0)}
+
+
+@pytest.mark.parametrize(
+    ("bounds", "push", "text"),
+    [
+        *((only(k), ((7.0, 0.0, 9.0), AWAY), f"the external effort of joint 'joint{k + 1}' is") for k in range(3)),
+        ({"touch_wrench": np.array([4.0, 100.0])}, ((6.0, 0.0, 0.0), AWAY), "the external force"),
+        ({"touch_wrench": np.array([100.0, 3.0])}, (AWAY, (0.0, 4.0, 0.0)), "the external torque"),
+    ],
+)
+def test_each_joint_and_force_and_torque_at_the_tool_have_thresholds_of_their_own(bounds, push, text) -> None:
+    bench = Bench(PRR, thresholds=thresholds(3, **bounds))
     bench.run(0.1)
-    bench.push((7.0, 0.0, 9.0))
+    bench.push(*push)
     bench.run(0.5, lambda: bench.loop.fault is not None)
     assert bench.loop.fault.kind == "touch"
-    assert f"the external effort of joint 'joint{joint + 1}' is" in bench.command.problem
-
-
-def test_force_and_torque_at_the_tool_have_thresholds_of_their_own() -> None:
-    for name, push, text in (
-        ("force", ((6.0, 0.0, 0.0), AWAY), "the external force"),
-        ("torque", (AWAY, (0.0, 4.0, 0.0)), "the external torque"),
-    ):
-        bounds = np.array([4.0, 100.0] if name == "force" else [100.0, 3.0])
-        bench = Bench(PRR, thresholds=thresholds(3, touch_wrench=bounds))
-        bench.run(0.1)
-        bench.push(*push)
-        bench.run(0.5, lambda bench=bench: bench.loop.fault is not None)
-        assert bench.loop.fault.kind == "touch"
-        assert text in bench.command.problem
+    assert text in bench.command.problem
 
 
 def test_too_much_energy_is_too_fast() -> None:

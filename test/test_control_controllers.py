@@ -17,11 +17,13 @@ from robodyn_ros.control import (
     FreeDrive,
     GravityCompensation,
     Impedance,
+    JointGains,
     Reference,
     gains,
     saturate,
 )
 from robodyn_ros.control.laws import computed_torque, free_drive
+from robodyn_ros.control.laws.gains import joint_gains
 
 LAWS = {
     "pd": PD,
@@ -99,37 +101,22 @@ def test_lesson_step_response(name, kp, kd, duration, published, digits):
 
 @pytest.mark.parametrize("law", [law for law in LAWS.values() if law.follows])
 def test_gains_mean_the_same_for_every_law(law):
-    """One joint alone, disturbed at home: its error accelerates by -(2 ζ ω ė + ω² e), whatever the law."""
+    """One joint alone, disturbed at home: its error accelerates by -(2 ζ ω ė + ω² e), or its stiffness is felt."""
     dynamics = rd.create_dynamics("rnea", rd.load_robot(arms.PRR))
     home, zero = np.array([0.3, -1.2, 0.7]), np.zeros(3)
     omega, zeta = np.array([11.0, 17.0, 23.0]), np.array([0.7, 1.0, 1.3])
-    controller = law(dynamics, *gains(law, dynamics, home, omega, zeta))
     inertia = np.diagonal(dynamics.mass_matrix(home))
-    for joint in range(3):
-        e, ed = np.zeros(3), np.zeros(3)
-        e[joint], ed[joint] = 0.01, -0.2
-        feedback = controller.compute(home, zero, Reference(home + e, ed, zero, zero)).feedback
-        expected = omega[joint] ** 2 * e[joint] + 2 * zeta[joint] * omega[joint] * ed[joint]
-        np.testing.assert_allclose(feedback[joint] / inertia[joint], expected, rtol=1e-12)
-
-
-def test_computed_torque_makes_the_error_linear():
-    """With an exact model e(t) = (1 + ω t) e₀ exp(-ω t) at ζ = 1, far from home and on every joint at once."""
-    dynamics = rd.create_dynamics("rnea", rd.load_robot(arms.awkward()["gantry"]), compiled=False)
-    omega = np.array([4.0, 6.0, 8.0, 10.0])
-    controller = ComputedTorque(dynamics, *gains(ComputedTorque, dynamics, np.zeros(4), omega, 1.0))
-    e0, qd = np.array([0.4, -0.3, 0.2, 0.9]), np.zeros(4)
-    q, target = np.zeros(4), Reference(e0, qd, qd, qd)
-    dt = 1e-3
-    for _ in range(400):  # RK4 of the closed loop
-        k = []
-        for at, weight in ((None, 0), (0, dt / 2), (1, dt / 2), (2, dt)):
-            dq, dqd = (0.0, 0.0) if at is None else k[at]
-            state = q + weight * dq, qd + weight * dqd
-            k.append((state[1], dynamics.forward(*state, controller.compute(*state, target).total)))
-        q, qd = (x + dt / 6 * (k[0][i] + 2 * k[1][i] + 2 * k[2][i] + k[3][i]) for i, x in enumerate((q, qd)))
-    t = 0.4
-    np.testing.assert_allclose(e0 - q, (1 + omega * t) * e0 * np.exp(-omega * t), rtol=1e-8)
+    chosen = [JointGains(stiffness=K, damping=D) for K, D in ((900.0, 110.0), (45.0, 7.0), (17.0, 3.0))]
+    stiffness, damping = np.array([[joint.stiffness, joint.damping] for joint in chosen]).T
+    for given, spring, damper in (
+        (gains(law, dynamics, home, omega, zeta), omega**2 * inertia, 2 * zeta * omega * inertia),
+        (joint_gains(law, dynamics, home, chosen), stiffness, damping),
+    ):
+        controller = law(dynamics, *given)
+        for one in np.eye(3):
+            e, ed = 0.01 * one, -0.2 * one
+            feedback = controller.compute(home, zero, Reference(home + e, ed, zero, zero)).feedback
+            np.testing.assert_allclose(one @ feedback, one @ (spring * e + damper * ed), rtol=1e-12)
 
 
 @pytest.mark.parametrize(

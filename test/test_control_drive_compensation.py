@@ -63,26 +63,6 @@ def test_the_arm_moves_as_if_the_controller_did_it_all(law, terms):
     assert np.abs(weight[:, index]).max() > 5.0
 
 
-def test_two_compensations_lift_the_arm_and_none_drops_it():
-    """What the parameter is for: the steady error is g / (M kp) in one direction or the other."""
-    errors = []
-    for adds, compensates in (("gravity", "none"), ("gravity", "gravity"), ("none", "gravity")):
-        found = trial(
-            {"drive_adds": [adds]},
-            {
-                "drive_compensates": [compensates],
-                "controller": "impedance",
-                "following_tolerance": 0.0,
-                "plausibility": False,
-                **{f"gains.{name}.natural_frequency": 10.0 for name in PRR.joint_names},
-            },
-        )
-        errors.append(found.truth.values["q"][-1, 0] - found.commands.values["q"][-1, 0])
-    assert errors[0] > 0.02
-    assert abs(errors[1]) < 1e-3
-    assert errors[2] < -0.02
-
-
 def test_friction_and_coriolis_of_the_law_are_left_out():
     model = rd.create_dynamics("rnea", ROBOT, viscous=[0.3, 0.1, 0.2], coulomb=[0.5, 0.2, 0.1])
     loops = [
@@ -109,19 +89,6 @@ def test_friction_and_coriolis_of_the_law_are_left_out():
 def test_a_law_without_a_model_has_nothing_to_leave_out():
     alone, helped = Arm(PD), Arm(PD, drives=WEIGHT)
     np.testing.assert_array_equal(helped.state(Q + 0.02, -QD).effort, alone.state(Q + 0.02, -QD).effort)
-
-
-def test_python_and_compiled_code_send_the_same():
-    for terms in (ALL, DriveCompensation.of(ROBOT, ["gravity.joint1", "coriolis.joint2", "friction.joint3"])):
-        found = []
-        for traced in (True, False):
-            law = ComputedTorque(rd.create_dynamics("rnea", ROBOT, viscous=[0.3, 0.1, 0.2]), 90.0, 19.0, 5.0)
-            law.traced = traced
-            arm = Arm(law, replace(CONFIG, soft_limit_margin=0.4), limit=[140.0, 25.0, 4.0], drives=terms)
-            assert (arm.loop.compiled_step is not None) == traced
-            rng = np.random.default_rng(7)
-            found.append([arm.state(Q + 0.05 * rng.uniform(-1, 1, 3), rng.uniform(-1, 1, 3)).effort for _ in range(60)])
-        np.testing.assert_allclose(found[0], found[1], rtol=1e-11, atol=1e-11)
 
 
 # No reaction to a fault pushes the arm down

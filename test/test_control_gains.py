@@ -3,17 +3,15 @@
 
 """The default gains on public arms, whose URDFs have no motors' inertia, with loads that the model does not know."""
 
-import arms
 import numpy as np
 import pytest
 from industrial import urdfs
 
 import robodyn_ros as rd
 from robodyn_ros.cli.main import main
-from robodyn_ros.control import JointGains, gains
+from robodyn_ros.control import JointGains
 from robodyn_ros.control.faults.sampling import GAIN_MARGIN, spectral_radius, stable_ratio
 from robodyn_ros.control.laws.base import AccelerationGains
-from robodyn_ros.control.laws.computed_torque import ComputedTorque
 from robodyn_ros.dynamics.parameters import Payload
 from robodyn_ros.robot.robot import tip
 
@@ -83,22 +81,7 @@ def test_states_10_ms_apart_and_10_ms_old_carry_the_default_gains():
     assert stable_ratio(0.01, 0.01, found, GAIN_MARGIN) == 1.0
 
 
-def test_the_static_error_is_the_load_over_the_stiffness_of_the_model():
-    """e = M̂⁻¹ Δτ / ω², in the closed loop with the load, at rest."""
-    robot = rd.load_robot(arms.awkward()["tilted"])
-    model = rd.create_dynamics("rnea", robot, compiled=False)
-    law = ComputedTorque(model, *gains(ComputedTorque, model, robot.home, OMEGA, 1.0))
-    load = Payload(tip(robot), 0.1)
-    loaded = rd.create_dynamics("rnea", robot, payload=load, compiled=False)
-    wanted, zero = robot.home, np.zeros(robot.n)
-    q = wanted
-    for _ in range(50):  # fixed point: the error where the law's effort carries the arm
-        q = wanted - np.linalg.solve(model.mass_matrix(q), loaded.gravity(q) - model.gravity(q)) / OMEGA**2
-    efforts = law.compute(q, zero, rd.control.Reference(wanted, zero, zero, zero))
-    np.testing.assert_allclose(efforts.total, loaded.gravity(q), atol=1e-9)
-
-
-@pytest.mark.parametrize("mass", [0.0, 1.0, 3.0, 5.0])
+@pytest.mark.parametrize("mass", [0.0, 5.0])
 @pytest.mark.skipif("ur5_robot" not in urdfs(), reason="example-robot-data is not installed")
 def test_a_ur5_without_motors_moves_under_any_load_that_it_may_carry(mass, capsys):
     """Its maker allows 5 kg. The model knows of none."""

@@ -14,7 +14,7 @@ from test_control_tool_laws import ARMS, still
 import robodyn_ros as rd
 from robodyn_ros.control import ControlLoop, SafetySettings
 from robodyn_ros.control.laws.hand_guiding import FAR, HandGuiding, HandGuidingSettings
-from robodyn_ros.control.laws.traced import CompiledLaw, trace_problem
+from robodyn_ros.control.laws.traced import CompiledLaw
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import so3
 from robodyn_ros.simulation.plant.mismatch import Mismatch
@@ -83,7 +83,7 @@ def test_rotations_only_keep_the_place_and_translations_only_the_orientation(nam
     for free, kept, least in (("rx ry rz", slice(0, 3), 0.05), ("x y z", slice(3, 6), 0.005)):
         law, q = guided(name, free_directions=free, stiffness=(5e4,) * 3 + (2e3,) * 3)
         wrench = np.array([2.0, 1.0, -3.0, 0.4, -0.5, 0.3])
-        moved = pushed(law, q, wrench, 1.5, damping=4.0, elbow=0.2)
+        moved = pushed(law, q, wrench, 0.8, damping=4.0, elbow=0.2)
         others = np.delete(moved, np.arange(6)[kept])
         assert np.abs(moved[kept]).max() < 1e-3
         assert np.abs(others).max() > least
@@ -135,16 +135,6 @@ def test_the_anchor_is_where_guiding_began_and_is_set_anew_after_a_break() -> No
     np.testing.assert_array_equal(successor._anchor, law.task.pose(q))
     law.advance(0.0, q + 0.1, 0 * q, still(q), 0 * q, 0 * q)
     np.testing.assert_array_equal(law._anchor, law.task.pose(q + 0.1))
-
-
-def test_it_is_traced_and_the_loop_runs_it() -> None:
-    law, q = guided("prr", free_directions="x ry", corridor=0.01)
-    assert trace_problem(law) == ""
-    loop = ControlLoop(law, law.dynamics.robot.effort_limit)
-    for k in range(50):
-        command = loop.update(0.002 * k, 0.002 * k, q, 0 * q)
-    assert loop.compiled_step is not None
-    np.testing.assert_allclose(command.effort, law.dynamics.gravity(q), atol=1e-9)
 
 
 def test_settings_that_cannot_be() -> None:

@@ -199,31 +199,24 @@ def test_the_way_out_of_limits_that_are_too_low_is_open():
         loop.apply(limits_of(loop.settings, effort=limit))
 
 
-def level_arm():
-    """The law of an arm that gravity pulls sideways, and where it stands."""
-    dynamics = rd.create_dynamics("rnea", PRR, gravity=(0.3, -9.81, 0.1))
-    return load("controllers", "gravity_compensation")(dynamics, 100.0, 20.0), np.array([0.1, 0.2, -0.1])
-
-
 @pytest.mark.parametrize("weak", [0, 1, 2])
-def test_the_first_state_is_refused_where_the_efforts_that_hold_the_arm_rise_too_slowly(weak):
-    """In 0.2 s they have to carry it and to accelerate each joint by 1 rad/s²."""
-    law, q = level_arm()
-    needed = (np.abs(law.dynamics.gravity(q)) + START * np.diagonal(law.dynamics.mass_matrix(q))) / RISE
-    enough, short = (needed * np.where(np.arange(3) == weak, factor, 1.5) for factor in (1.001, 0.999))
-    assert ControlLoop(law, np.full(3, 1e3), rate_limit=enough).update(1.0, 1.0, q, np.zeros(3)).fault is None
-    with pytest.raises(HoldingError, match=rf"effort_rate_limits\.joint{weak + 1}: .*where the arm is"):
-        ControlLoop(law, np.full(3, 1e3), rate_limit=short).update(1.0, 1.0, q, np.zeros(3))
+@pytest.mark.parametrize("what", ["effort_limits", "effort_rate_limits"])
+def test_the_first_state_is_refused_where_the_limits_do_not_hold_the_arm_or_its_efforts_rise_too_slowly(what, weak):
+    """In 0.2 s they have to carry it and to accelerate each joint by 1 rad/s²; gravity pulls it sideways."""
+    dynamics, q = rd.create_dynamics("rnea", PRR, gravity=(0.3, -9.81, 0.1)), np.array([0.1, 0.2, -0.1])
+    law, needed = load("controllers", "gravity_compensation")(dynamics, 100.0, 20.0), np.abs(dynamics.gravity(q))
+    if what == "effort_rate_limits":
+        needed = (needed + START * np.diagonal(dynamics.mass_matrix(q))) / RISE
 
+    def loop_of(factor):
+        limit = needed * np.where(np.arange(3) == weak, factor, 1.5)
+        return (
+            ControlLoop(law, limit) if what == "effort_limits" else ControlLoop(law, np.full(3, 1e3), rate_limit=limit)
+        )
 
-@pytest.mark.parametrize("weak", [0, 1, 2])
-def test_the_first_state_is_refused_where_the_limits_do_not_hold_the_arm(weak):
-    law, q = level_arm()
-    limit = 1.5 * np.abs(law.dynamics.gravity(q))
-    ControlLoop(law, limit).update(1.0, 1.0, q, np.zeros(3))
-    limit[weak] *= 0.5
-    loop = ControlLoop(law, limit)
-    with pytest.raises(HoldingError, match=rf"effort_limits\.joint{weak + 1}: .*where the arm is"):
+    assert loop_of(1.001).update(1.0, 1.0, q, np.zeros(3)).fault is None
+    loop = loop_of(0.999)
+    with pytest.raises(HoldingError, match=rf"{what}\.joint{weak + 1}: .*where the arm is"):
         loop.update(1.0, 1.0, q, np.zeros(3))
     assert loop.mode == "waiting"
     assert loop.watch(2.0) is None

@@ -107,7 +107,7 @@ def test_an_arm_driven_into_its_limit_stops_there(joint, side):
     def furthest(margin):
         arm = Arm("gravity_compensation", q=start, soft_limit_margin=margin)
         arm.go(STEP)
-        path = arm.go(3.0, each=lambda: arm.loop.track(Reference(goal, ZERO, ZERO, effort), arm.t))
+        path = arm.go(1.5, each=lambda: arm.loop.track(Reference(goal, ZERO, ZERO, effort), arm.t))
         assert side * (path[-1, joint] - start[joint]) > 0.25
         return side * (path[:, joint].max() if side > 0 else path[:, joint].min()) - side * limit
 
@@ -133,17 +133,6 @@ def test_without_a_position_an_eighth_of_the_poses_has_to_be_held():
 
 
 # Integral action
-
-
-def test_the_integral_is_bounded_and_begins_anew_after_a_break():
-    arm = Arm(rho=4.0, integral_limit=0.003)
-    arm.go(3.0, push=np.array([60.0, 10.0, -10.0]))
-    shares = arm.commands[-1].efforts.feedback
-    integral = arm.loop.memory().memory.integral
-    np.testing.assert_allclose(np.abs(integral), 0.003)
-    arm.t += 1.0
-    arm.go(STEP)
-    assert np.abs(arm.commands[-1].efforts.feedback).max() < 0.2 * np.abs(shares).max()
 
 
 def test_a_trajectory_waits_for_an_arm_that_cannot_keep_up():

@@ -11,7 +11,7 @@ import robodyn_ros as rd
 from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.motion.trajectory import Trajectory
-from robodyn_ros.errors import InputError, LimitError
+from robodyn_ros.errors import LimitError
 
 LAWS = ("pd", "gravity_compensation", "computed_torque", "impedance")
 TIMES = np.linspace(0.0, 0.5, 26)
@@ -70,13 +70,6 @@ def test_between_two_points_the_command_is_on_the_straight_line(dynamics, first)
         assert_allclose(control.update(begin + t, begin + t, sample.q, sample.qd).effort, planned, atol=1e-9)
 
 
-def test_a_law_that_knows_the_arm_needs_no_efforts(dynamics):
-    without = followed(loop(dynamics, "computed_torque"), motion(dynamics, efforts=False))
-    assert_allclose(followed(loop(dynamics, "computed_torque"), motion(dynamics)), without, atol=1e-9)
-    lacking = followed(loop(dynamics, "pd"), motion(dynamics, efforts=False))
-    assert np.abs(without - lacking).max() > 50.0
-
-
 def test_joints_that_the_plan_leaves_out_get_what_the_law_gives(dynamics):
     whole = motion(dynamics)
     part = Trajectory(*(x if x.ndim == 1 else x[:, [2]] for x in (whole.times, whole.positions, whole.velocities)))
@@ -131,10 +124,3 @@ def test_planned_efforts_beyond_what_a_drive_gives_are_refused(dynamics, joint, 
     follow(limit, 1.0009 * most)
     with pytest.raises(LimitError, match=f"joint '{name}' at {side * 1.0011 * most:.5g}.*{most:.4g}"):
         follow(limit, 1.0011 * most)
-
-
-def test_efforts_are_checked():
-    with pytest.raises(InputError, match="efforts"):
-        Trajectory([0.0, 1.0], [[0.0], [1.0]], efforts=[[0.0]])
-    with pytest.raises(InputError, match="efforts"):
-        Trajectory([0.0, 1.0], [[0.0], [1.0]], efforts=[[0.0], [np.inf]])

@@ -1,7 +1,7 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What MoveIt Servo sends by default, taken as it comes: joint trajectories without a filter, and twists.
+"""What MoveIt Servo sends by default, taken as it comes: joint trajectories without a filter.
 
 Servo (moveit_servo, composeTrajectoryMessage and updateSlidingWindow) sends a JointTrajectory each ``publish_period``
 of 34 ms, with positions and velocities, so that each ends in motion. Up to ROS 2 Iron it has one point and no stamp,
@@ -22,7 +22,6 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import robodyn_ros as rd
 from robodyn_ros.control import ComputedTorque, ControlLoop, Trajectory
-from robodyn_ros.control.motion.streams import StreamedTool
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.nodes.common.messages import to_duration
@@ -103,7 +102,7 @@ def direction_of(robot: rd.Robot, q: np.ndarray) -> np.ndarray:
     return twist / np.linalg.norm(twist[:3])
 
 
-def led(loop: ControlLoop, plant: Plant, send: Callable[..., None], noise: float = 0.0) -> tuple[np.ndarray, ...]:
+def led(loop: ControlLoop, plant: Plant, send: Callable[..., None]) -> tuple[np.ndarray, ...]:
     """The arm while ``send(t, measured, twist)`` is called for each twist, for a second.
 
     Returns:
@@ -114,7 +113,7 @@ def led(loop: ControlLoop, plant: Plant, send: Callable[..., None], noise: float
     start, rows = kinematics.pose(link, plant.q)[:3, 3], []
     for index in range(1500):
         t = BEGIN + index * PERIOD
-        measured = plant.q + noise * rng.normal(size=robot.n)
+        measured = plant.q + NOISE * rng.normal(size=robot.n)
         command = loop.update(t, t, measured, plant.qd)
         assert command.fault is None, command.problem
         if index % PUBLISHED == 7 and index < 1000:
@@ -141,7 +140,7 @@ def test_servo_leads_the_arm_and_nothing_of_it_is_refused(name: str, form: str) 
             in_motion.append(np.abs(found.trajectory.velocities[-1]).max() > 1e-3)
             loop.follow(found.trajectory, found.start, found.joints)
 
-    along, across, qd, effort = led(loop, plant, send, NOISE)
+    along, across, qd, effort = led(loop, plant, send)
     assert len(in_motion) > 25
     assert sum(in_motion) > 15  # most of its messages end in motion
     assert along.max() == pytest.approx(SPEED * 0.5, rel=0.05)
@@ -197,34 +196,3 @@ def test_beside_a_position_limit_no_set_point_is_refused_by_rounding_or_by_a_joi
     assert upper[2] == 0.04
     for room, speed in rng.uniform([0.02, 0.5], [0.04, 2.0], (200, 2)):
         loop.prepare(Trajectory([0.01], [[lower[0], 0.5, upper[2] - room]], [[0.0, 0.0, speed]]))
-
-
-def test_a_long_trajectory_that_ends_in_motion_is_refused_all_the_same() -> None:
-    loop, plant = closed("prr")
-    loop.update(BEGIN, BEGIN, plant.q, plant.qd)
-    message = JointTrajectory(joint_names=list(loop.robot.joint_names))
-    end = plant.q + 0.01
-    message.points = [point(0.0, plant.q, 0.0 * end), point(0.6, end, np.full(3, 0.02))]
-    found = read_trajectory_message(serialize_message(message), 100)
-    with pytest.raises(InputError, match="allow_nonzero_velocity_at_trajectory_end"):
-        loop.follow(found.trajectory, found.start, found.joints)
-    message.points[-1].velocities = [RESIDUE] * 3
-    found = read_trajectory_message(serialize_message(message), 100)
-    loop.follow(found.trajectory, found.start, found.joints)
-
-
-@pytest.mark.parametrize("name", ARMS)
-def test_twists_in_steps_as_a_joystick_sends_them_lead_the_arm(name: str) -> None:
-    """The same twists on ``~/target_twist``, at Servo's rate and unfiltered, with its residue in place of zero."""
-    loop, plant = closed(name)
-    loop.apply(loop.settings._replace(tool=StreamedTool.of(loop.robot, tip(loop.robot))))
-
-    def send(t: float, measured: np.ndarray, twist: np.ndarray) -> None:
-        loop.move_tool("twist", twist if twist.any() else np.full(6, RESIDUE), t)
-
-    along, _, qd, effort = led(loop, plant, send)
-    assert along.max() == pytest.approx(SPEED * 0.5, rel=0.1)
-    assert along[-1] == pytest.approx(SPEED * (0.5 - 0.3 / 2.0), rel=0.1)
-    assert np.abs(qd[-1]).max() < 1e-4
-    assert not loop.tool_stream.is_running
-    assert (np.abs(np.diff(effort, axis=0)) < 0.05 * loop.settings.limits.effort).all()

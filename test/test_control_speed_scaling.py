@@ -181,14 +181,6 @@ def test_a_thread_prepares_a_trajectory_beside_the_loop_without_its_snapshot():
     assert (prepared.columns, arm.loop.requests >= 0, asked) == ([0, 1, 2], True, [])
 
 
-def test_at_full_speed_nothing_changes():
-    arm, plain = Arm(), Arm()
-    for one in (arm, plain):
-        one.loop.follow(rest_to_rest([Q, GOAL], [0.0, DURATION]))
-    arm.loop.scale_speed(1.0)
-    np.testing.assert_array_equal(arm.go(2.2), plain.go(2.2))
-
-
 def test_parts_of_parts_and_what_is_refused():
     arm = Arm(speed_scaling=0.5)
     arm.loop.scale_speed(0.5)

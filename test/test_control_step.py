@@ -150,7 +150,7 @@ def histories(name: str, steps: int, seed: int) -> set[str]:
 
 @pytest.mark.parametrize("name", LAWS)
 def test_the_compiled_step_is_the_step_in_python(name: str) -> None:
-    seen = histories(name, 400, 3)
+    seen = histories(name, 250, 3)
     assert {"none", "saturated", "rate_limited"} <= seen
 
 

@@ -15,7 +15,7 @@ from robodyn_ros.engine.library import find_compiler
 HERE = Path(__file__).parent
 THREAD = HERE.parent / "robodyn_ros/nodes/controller/realtime/runner.c"
 WARNINGS = ("-Wall", "-Wextra", "-Werror")
-FLAGS = ("-std=gnu11", "-g", "-O1", "-fsanitize=thread", *WARNINGS)
+FLAGS = ("-std=gnu11", "-g", "-O0", "-fsanitize=thread", *WARNINGS)
 
 
 POSTED = "  STORE(r->request, request);\n"

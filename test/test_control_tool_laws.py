@@ -22,7 +22,7 @@ from robodyn_ros.control.laws.operational_space import OperationalSpace, Operati
 from robodyn_ros.control.laws.traced import CompiledLaw
 from robodyn_ros.dynamics.parameters import Payload
 from robodyn_ros.errors import ConfigurationError, InputError
-from robodyn_ros.kinematics import se3, so3
+from robodyn_ros.kinematics import so3
 from robodyn_ros.simulation import Plant, PlantSettings
 from robodyn_ros.simulation.plant.mismatch import Mismatch
 
@@ -152,27 +152,6 @@ def test_it_follows_a_motion_as_computed_torque_does(kind) -> None:
     times, states = motion(law, reference, q, 3.0 * way, 1.0, steps=20)
     wanted = np.array([reference(t).q for t in times])
     assert np.abs(states[:3].T - wanted).max() < 1e-5
-
-
-@pytest.mark.parametrize("kind", [CartesianImpedance, OperationalSpace])
-def test_through_the_outstretched_pose_no_joint_flees(kind) -> None:
-    """The PRR arm's reference goes through the pose in which it loses a direction, and back."""
-    law = kind(dynamics_of("prr"), 100.0, 20.0)
-    # The elevator only lifts: with the arm level, the tool cannot move outwards without turning.
-    middle, way = np.array([0.6, np.pi / 2.0, 0.9]), np.array([0.0, 0.4, 0.0])
-    assert np.linalg.svd(law.task.jacobian(middle))[1][-1] < 1e-9
-
-    def reference(t):
-        return Reference(
-            middle + way * np.cos(2.0 * t), -2.0 * way * np.sin(2.0 * t), -4.0 * way * np.cos(2.0 * t), 0 * way
-        )
-
-    times, states = motion(law, reference, middle + way, 0.0 * way, 3.0, steps=301)
-    efforts = np.array([law.compute(s[:3], s[3:], reference(t)).total for t, s in zip(times, states.T, strict=True)])
-    wanted = np.array([reference(t).q for t in times])
-    assert np.abs(states[:3].T - wanted).max() < 1e-6
-    assert np.abs(states[3:]).max() == pytest.approx(0.8, rel=1e-3)  # the reference's greatest speed [rad/s]
-    assert np.abs(np.diff(efforts, axis=0)).max() < 0.002 * np.abs(efforts).max()
 
 
 @pytest.mark.parametrize("name", ARMS)
@@ -315,12 +294,6 @@ def test_settings_that_cannot_be() -> None:
         CartesianImpedanceSettings(link=3)
     with pytest.raises(InputError, match="nowhere"):
         CartesianImpedance(dynamics, 1.0, 1.0, config=CartesianImpedanceSettings(link="nowhere"))
-
-
-def test_the_rotation_vector_of_arrays() -> None:
-    vectors = np.random.default_rng(1).uniform(-1.7, 1.7, (50, 3))
-    assert_allclose(so3.rotation_vector(so3.exp(vectors)), vectors, atol=1e-12)
-    assert se3.log(se3.motion(np.eye(3), [1.0, 2.0, 3.0])).shape == (6,)
 
 
 SWINGS = {

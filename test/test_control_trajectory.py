@@ -146,6 +146,8 @@ def test_durations_of_equal_waypoints_and_errors():
         (([-1e308, 1e308], [[0.0], [1.0]]), "no finite coefficients"),
         (([0.0, 1.0], [[0.0, 0.0], [1.0, 1.0]], [[0.0, 1e308], [0.0, 0.0]]), "joint 2 .* no finite coefficients"),
         (([0.0, 1.0], [[0.0], [1.0]], None, None, [[1e308], [-1e308]]), "efforts"),
+        (([0.0, 1.0], [[0.0], [1.0]], None, None, [[0.0]]), "efforts"),
+        (([0.0, 1.0], [[0.0], [1.0]], None, None, [[0.0], [np.inf]]), "efforts"),
         (([0.0, 0.0], [[0.0], [1.0]]), "times: must rise"),
         (([1.0, 0.5], [[0.0], [1.0]]), "times: must rise"),
         (([0.0], [[0.0], [1.0]]), "times"),
