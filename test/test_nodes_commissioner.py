@@ -10,7 +10,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from hasty_node import hasty
+from changed_node import changed, shorten
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.cli.commission import _follow
@@ -147,7 +147,7 @@ def test_states_that_are_no_numbers_end_it(graph, prr, tmp_path):
 
 
 def test_states_that_stay_away_end_it(graph, prr, tmp_path):
-    via = hasty({"nodes.commissioner:START_TIMEOUT": 0.5})
+    via = changed(shorten, {"nodes.commissioner:START_TIMEOUT": 0.5})
     process = graph.start("commissioner", robot_description=prr, via=via)
     assert process.ended() == 0
     (told,) = (json.loads(line) for line in process.output.splitlines() if line.startswith('{"verdict"'))

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hasty_node import hasty
+from changed_node import changed, shorten
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 from rcl_interfaces.srv import GetParameters
@@ -357,7 +357,7 @@ def test_markers_say_that_they_wait_for_states(graph, prr):
 def test_a_node_says_what_it_waits_for_and_goes_on_saying_it(graph, prr, name):
     said = "waiting for a robot_description: the parameter is empty, and nothing has come on the topic"
     then = "joint states on the topic /joint_states, which no node publishes"
-    node = graph.start(name, via=hasty({"nodes.common.client_library:REPEAT": 0.5}))
+    node = graph.start(name, via=changed(shorten, {"nodes.common.client_library:REPEAT": 0.5}))
     graph.wait(lambda: said in node.output, "a line in the log")
     found = graph.diagnostics(name)
     assert found["level"] == "1" and said in found["message"]

@@ -9,6 +9,7 @@ import time
 import numpy as np
 import pytest
 from builtin_interfaces.msg import Time
+from changed_node import HEADING, changed, trace
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
 from rclpy.serialization import serialize_message
@@ -17,7 +18,6 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool
-from traced_node import HEADING, tracing
 from trajectory_msgs.msg import JointTrajectory
 
 from robodyn_ros.nodes.common.messages import decode
@@ -219,7 +219,7 @@ def test_bytes_that_are_no_state_are_refused(arm):
 
 def test_the_way_from_a_state_to_its_command_passes_few_files(graph, prr):
     """A reader can follow it: twelve files at most, with what looks on. In lockstep, no state is late."""
-    via = tracing("nodes.controller.realtime.periods:Periods.on_state", 30)
+    via = changed(trace, {"nodes.controller.realtime.periods:Periods.on_state": 30})
     graph.start("simulator", "-r", "joint_commands:=controller/joint_commands", robot_description=prr, lockstep=True)
     controller = graph.start("controller", robot_description=prr, realtime="off", use_sim_time=True, via=via)
     graph.wait(lambda: HEADING in controller.output, "the files of the thirtieth state")
