@@ -186,7 +186,7 @@ def test_a_joint_that_carries_the_arm_must_stand_where_the_model_has_it(graph, p
 
     def refused():
         publish()
-        return int(graph.diagnostics("controller").get("state refused", 0)) > 2
+        return graph.count("controller", "state refused") > 2
 
     graph.wait(refused, "states to be refused")
     assert not commands

@@ -13,7 +13,6 @@ import pytest
 from changed_node import changed, shorten
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
-from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import Trigger
@@ -120,17 +119,13 @@ def test_integers_are_taken_where_floats_are_meant(graph, prr):
     graph.start("controller", "-p", "gravity:=[0, 0, -10]", "-p", "stream.timeout:=2", robot_description=prr, **given)
     names = ("gravity", "payload.com", "payload.mass", "stream.timeout", "gains.wrist.natural_frequency")
 
-    def values():
-        found = graph.call(GetParameters, "controller/get_parameters", names=names).values
-        return [list(value.double_array_value) or value.double_value for value in found]
-
-    graph.wait(lambda: values()[-1] > 0.0, "the parameters of the joints")
-    assert values()[:4] == [[0.0, 0.0, -10.0], [0.0, 0.0, 1.0], 1.0, 2.0]
+    graph.wait(lambda: graph.get("controller", *names)[-1], "the parameters of the joints")
+    assert graph.get("controller", *names)[:4] == [[0.0, 0.0, -10.0], [0.0, 0.0, 1.0], 1.0, 2.0]
     results = graph.set(
         "controller", payload__com=[0, 0, 2], payload__mass=2, gravity=[0, 0, -9], gains__wrist__natural_frequency=7
     )
     assert all(result.successful for result in results), results
-    assert values() == [[0.0, 0.0, -9.0], [0.0, 0.0, 2.0], 2.0, 2.0, 7.0]
+    assert graph.get("controller", *names) == [[0.0, 0.0, -9.0], [0.0, 0.0, 2.0], 2.0, 2.0, 7.0]
 
 
 def test_a_misspelt_parameter_is_not_passed_over_in_silence(graph, prr):

@@ -75,10 +75,10 @@ class Arm:
         """Publish such states until they are counted as a fault; there must not be a single command."""
         self.settle()
         count = len(self.commands)
-        before = int(self.graph.diagnostics("controller").get(kind, 0))
+        before = self.graph.count("controller", kind)
         for _ in range(3):
             self.state(**fields)
-        self.graph.wait(lambda: int(self.graph.diagnostics("controller").get(kind, 0)) > before, f"{kind}: {fields}")
+        self.graph.wait(lambda: self.graph.count("controller", kind) > before, f"{kind}: {fields}")
         assert len(self.commands) == count, f"a command for {fields}"
 
     def settle(self):
@@ -397,7 +397,7 @@ def test_a_state_that_jumped_is_answered_by_the_command_before_it(graph, prr, re
     own_arm.graph.wait(lambda: own_arm.commands[-1].header.stamp == jumped, "an answer to the state that jumped")
     assert own_arm.commands[-1].effort == before.effort
     text = "joint 'wrist' is 0.2 rad from where its velocities lead"
-    own_arm.graph.wait(lambda: int(own_arm.graph.diagnostics("controller").get("position jumped", 0)) == 1, text)
+    own_arm.graph.wait(lambda: own_arm.graph.count("controller", "position jumped") == 1, text)
     own_arm.settle()
     np.testing.assert_allclose(own_arm.commands[-1].effort, gravity_load(POSE), rtol=1e-10, atol=1e-12)
 
@@ -433,7 +433,7 @@ def test_in_simulated_time_a_stamp_from_afar_is_no_time(graph, prr, realtime):
         answered()
 
     def refused():
-        return int(graph.diagnostics("controller").get("state from the future", 0))
+        return graph.count("controller", "state from the future")
 
     assert not refused()  # also where the first state came before the clock
     graph.wait(lambda: state(now, 1000.0) and refused(), "the refused state")

@@ -21,7 +21,7 @@ from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robodyn_ros import load_robot
-from robodyn_ros.control.parameter_file import FileParameters
+from robodyn_ros.control.parameter_file import FileParameters, _flat
 from robodyn_ros.nodes.common.messages import stamp
 from robodyn_ros.simulation.hardware import default_values, make_hardware
 
@@ -128,14 +128,6 @@ def answer(q, qd):
     return np.array([196.0, 25.0, 4.0]) - 40.0 * (np.array(q) - list(START.values())) - 5.0 * np.array(qd)
 
 
-def flat(group, prefix=""):
-    """Parameters with dots in their names."""
-    found = {}
-    for name, value in group.items():
-        found |= flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {f"{prefix}{name}": value}
-    return found
-
-
 def test_the_node_does_what_the_library_does_to_the_last_bit(graph, prr):
     given = ROUGH | {"initial_position": START, "mismatch": {"mass_spread": 0.1}}
     publisher, found = graph.node.create_publisher(JointState, "joint_commands", 10), {}
@@ -153,7 +145,7 @@ def test_the_node_does_what_the_library_does_to_the_last_bit(graph, prr):
 
     robot = load_robot(prr)
     defaults = {"dynamics": "rnea", "gravity": (0.0, 0.0, -9.81)} | default_values(robot)
-    hardware = make_hardware(FileParameters(flat(given), defaults), robot)
+    hardware = make_hardware(FileParameters(dict(_flat(given, "")), defaults), robot)
     last = max(found)
     while hardware.time < 1e-9 * last:
         for reading in hardware.readings():
