@@ -275,13 +275,13 @@ def test_gains_come_from_a_parameter_file(tmp_path, command):
 
 
 def test_the_gains_that_are_told_are_those_in_force(command):
-    pd = ("compare", PRR, "--controller", "pd", "--integral-rate", "1")
-    assert "prr: an arm like its model; ω = 12 rad/s, ζ = 1, ρ = 1 1/s\n" in command.out(*pd)
-    one = "gains.elevator.natural_frequency:=9.5"
+    pd = ("compare", ROOT / "urdf/rr.urdf", "--controller", "pd", "--integral-rate", "1")
+    assert "rr: an arm like its model; ω = 12 rad/s, ζ = 1, ρ = 1 1/s\n" in command.out(*pd)
+    one = "gains.elbow.natural_frequency:=9.5"
     assert "; gains of the parameters\n" in command.out(*pd, "-p", one)
-    stiff = [word for name in ("elevator", "shoulder", "wrist") for word in ("-p", f"gains.{name}.stiffness:=50")]
+    stiff = [word for name in ("shoulder", "elbow") for word in ("-p", f"gains.{name}.stiffness:=50")]
     assert "; gains of the parameters\n" in command.out(*pd, *stiff)
-    all_of_them = [word for name in ("elevator", "shoulder", "wrist") for word in ("-p", one.replace("elevator", name))]
+    all_of_them = ["-p", one, "-p", one.replace("elbow", "shoulder")]
     assert "; ω = 9.5 rad/s, ζ = 1, ρ = 1 1/s\n" in command.out(*pd, *all_of_them)
 
 

@@ -13,7 +13,7 @@ from rich.console import Console
 
 import robodyn_ros as rd
 from robodyn_ros.cli import demo as runs
-from robodyn_ros.cli.arm import OWN_ARM, OWN_GAINS, POSES, REST, TOUR, tour
+from robodyn_ros.cli.arm import OWN_ARM, POSES, REST, TOUR, tour
 from robodyn_ros.cli.demo.figures import JointFigures, RunFigures, cut, draw, evaluate, judge, table
 from robodyn_ros.cli.main import main
 from robodyn_ros.control.faults.settings import SafetySettings
@@ -373,10 +373,6 @@ def test_the_motion_visits_every_pose_at_rest():
 def test_half_the_speed_takes_twice_the_time_between_poses():
     fast, slow = np.diff(tour().arrivals) - REST, np.diff(tour(0.5).arrivals) - REST
     np.testing.assert_allclose(slow, 2.0 * fast)
-
-
-def test_the_gains_are_those_that_the_arm_is_launched_with():
-    assert "natural_frequency" in find(OWN_GAINS).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("ending", ["png", "svg"])

@@ -138,9 +138,7 @@ sys.exit(main(["plugins"]))
 """
 
 
-@pytest.mark.parametrize(
-    "module", ["typing", "robodyn_ros.errors", "numpy", "rich", "robodyn_ros.cli.plan", "robodyn_ros.cli.plugins"]
-)
+@pytest.mark.parametrize("module", ["typing", "robodyn_ros.errors", "numpy", "robodyn_ros.cli.plugins"])
 def test_an_interrupt_while_the_command_is_imported_ends_with_130_and_no_traceback(module):
     found = subprocess.run(
         [sys.executable, "-c", INTERRUPTED.format(module=module)], capture_output=True, text=True, check=False

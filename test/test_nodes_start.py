@@ -275,9 +275,10 @@ def create(end):
     once_running(node, lambda: end(code))
     return node
 
-refused, code = {refused}, {code}
-executor.SHUTDOWN_LIMIT = 0.5
-rclpy.try_shutdown = lambda: ctypes.PyDLL(None).pause()  # PyDLL keeps the interpreter's lock during the call
+refused, code, hangs = {refused}, {code}, {hangs}
+if hangs:  # PyDLL keeps the interpreter's lock during the call
+    executor.SHUTDOWN_LIMIT = 0.5
+    rclpy.try_shutdown = lambda: ctypes.PyDLL(None).pause()
 sys.exit(executor.run(create))
 """
 
@@ -318,11 +319,11 @@ def test_a_node_that_is_told_to_end_several_times_ends_once(graph, refused, code
 
 
 def test_a_middleware_that_hangs_with_the_lock_held_changes_nothing_but_the_time(graph):
-    cases = [(False, 0), (False, 3), (True, 1)]
-    scripts = [STUCK.format(refused=refused, code=code) for refused, code in cases]
+    cases = [(False, 3, False), (False, 0, True), (True, 1, True)]
+    scripts = [STUCK.format(refused=refused, code=code, hangs=hangs) for refused, code, hangs in cases]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     processes = [subprocess.Popen([sys.executable, "-c", script], **pipes) for script in scripts]
-    for (refused, code), process in zip(cases, processes, strict=True):
+    for (refused, code, _), process in zip(cases, processes, strict=True):
         out, err = process.communicate(timeout=60)
         assert (process.returncode, out, err) == (code, "", "error: refused\n" if refused else "")
 
