@@ -31,6 +31,7 @@ from robodyn_ros.files import find
 from robodyn_ros.plugins import GROUPS, load
 
 ROBODYN = [sys.executable, "-m", "robodyn_ros.cli.main"]
+CHECK = [*ROBODYN, "check", str(find("urdf/r.urdf"))]
 
 
 def robodyn(*arguments):
@@ -190,19 +191,18 @@ def test_what_could_not_be_done_has_code_2_and_a_traceback_if_the_package_is_wro
 
 def test_a_disk_that_is_full_for_the_output_is_one_line():
     with open("/dev/full", "w") as full:
-        done = subprocess.run([*ROBODYN, "plugins"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        done = subprocess.run(CHECK, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert (done.returncode, done.stderr) == (2, "error: [Errno 28] No space left on device\n")
 
 
 def test_a_character_that_the_terminal_lacks_is_a_question_mark():
     env = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    line = [*ROBODYN, "check", str(find("urdf/r.urdf"))]
-    done = subprocess.run(line, env=env, capture_output=True, text=True, check=False)
+    done = subprocess.run(CHECK, env=env, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "") and "?" in done.stdout
 
 
 def test_a_reader_that_goes_away_is_no_error_to_talk_about():
-    with subprocess.Popen([*ROBODYN, "plugins"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(CHECK, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         process.stdout.close()
         assert process.stderr.read() == ""
         assert process.wait(60) == 2
