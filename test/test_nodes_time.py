@@ -204,18 +204,18 @@ def test_a_thousand_states_a_second_in_real_time(graph, prr):
     def seen():
         """Wall clock, processor time, lateness of /clock and time reported as lost, all in [s]."""
         late.clear()
-        graph.wait(lambda: len(late) > 200, "the clock")
+        graph.wait(lambda: len(late) > 100, "the clock")
         return np.array(
             [time.monotonic(), processor(), min(late), float(graph.diagnostics("simulator")["lost time [s]"])]
         )
 
     def keeps_time():
         begin = seen()
-        graph.wait(lambda: time.monotonic() - begin[0] > 2.0, "two seconds, before two more of the clock")
+        graph.wait(lambda: time.monotonic() - begin[0] > 1.0, "a second, before one more of the clock")
         elapsed, used, drift, lost = seen() - begin
         return abs(drift - lost) < 1e-3 * elapsed and used / elapsed < 0.4
 
-    graph.wait(keeps_time, "four seconds in which /clock keeps to the wall clock", 180.0)
+    graph.wait(keeps_time, "two seconds in which /clock keeps to the wall clock", 180.0)
 
 
 def test_ten_times_real_time_and_back(graph, prr):
