@@ -220,8 +220,7 @@ def test_bytes_that_are_no_state_are_refused(arm):
 def test_the_way_from_a_state_to_its_command_passes_few_files(graph, prr):
     """A reader can follow it: twelve files at most, with what looks on. In lockstep, no state is late."""
     via = changed(trace, {"nodes.controller.realtime.periods:Periods.on_state": 30})
-    graph.start("simulator", "-r", "joint_commands:=controller/joint_commands", robot_description=prr, lockstep=True)
-    controller = graph.start("controller", robot_description=prr, realtime="off", use_sim_time=True, via=via)
+    _, controller = graph.start_arm(prr, lockstep=True, realtime="off", via=via)
     graph.wait(lambda: HEADING in controller.output, "the files of the thirtieth state")
     files = controller.output.partition(HEADING)[2].splitlines()[0].split()
     assert {f"nodes/controller/{name}.py" for name in ("states", "cdr", "realtime/runner")} <= set(files)
