@@ -78,7 +78,9 @@ MORE = {
     "test_nodes_identification.py": ("test_an_unknown_arm_is_recorded_identified_and_controlled",),
     "test_nodes_joints.py": ("test_an_arm_is_controlled_without_its_fingers[off]",),
     "test_nodes_life_cycles.py": ("test_life_cycles_leave_nothing_behind",),
-    "test_nodes_payload.py": ("test_the_payload_is_found_and_adopted_and_a_hold_ends_the_motion",),
+    "test_nodes_payload.py": (
+        "test_the_payload_is_found_and_adopted_and_a_hold_or_the_end_of_the_node_ends_the_motion",
+    ),
     "test_nodes_recovery.py": ("test_a_node_that_is_told_to_end_leaves_the_graph_at_once[simulator]",),
     "test_nodes_start.py": ("test_a_node_says_what_it_waits_for_and_goes_on_saying_it[planner]",),
     "test_nodes_states.py": ("test_a_state_that_jumped_is_answered_by_the_command_before_it[off]",),
