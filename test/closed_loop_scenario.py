@@ -13,14 +13,11 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from robodyn_ros.nodes.common.messages import NANO, seconds, stamp
+from robodyn_ros.nodes.common.messages import NANO, seconds, stamp, to_duration
 
 JOINTS = ("elevator", "shoulder", "wrist")
 POSES = np.array([[0.6, -0.8, 0.5], [0.2, 0.7, -0.4]])
 """Where the PRR arm goes [m, rad, rad], one pose after the other."""
-
-LEG = 2.0
-"""Time for each of them [s]."""
 
 AHEAD = 0.3
 """How long after the state at which it is sent the trajectory starts [s]."""
@@ -39,24 +36,24 @@ def states_of(messages: list[JointState]) -> tuple[NDArray[np.float64], NDArray[
     return times, np.array([message.position for message in messages])[:, order]
 
 
-def trajectory(start: float) -> JointTrajectory:
+def trajectory(start: float, leg: float) -> JointTrajectory:
     """Through POSES, at rest in each, from a time [s] on; joints in another order than the arm's."""
     message = JointTrajectory(joint_names=JOINTS[::-1])
     message.header.stamp = stamp(round(start * NANO))
     for index, pose in enumerate(POSES):
         rest = [0.0, 0.0, 0.0]
         point = JointTrajectoryPoint(positions=pose[::-1].tolist(), velocities=rest, accelerations=rest)
-        point.time_from_start.sec = int((index + 1) * LEG)
+        point.time_from_start = to_duration((index + 1) * leg)
         message.points.append(point)
     return message
 
 
-def quintic(times: NDArray[np.float64], start: float, begin: NDArray[np.float64]) -> NDArray[np.float64]:
+def quintic(times: NDArray[np.float64], start: float, leg: float, begin: NDArray[np.float64]) -> NDArray[np.float64]:
     """Where the arm should be: from rest to rest, 10 s³ - 15 s⁴ + 6 s⁵ of each leg."""
     wanted = np.tile(begin, (len(times), 1))
     here = begin
     for index, pose in enumerate(POSES):
-        s = np.clip((times - start) / LEG - index, 0.0, 1.0)[:, np.newaxis]
+        s = np.clip((times - start) / leg - index, 0.0, 1.0)[:, np.newaxis]
         wanted += (10.0 * s**3 - 15.0 * s**4 + 6.0 * s**5) * (pose - here)
         here = pose
     return wanted
@@ -72,8 +69,8 @@ def flows(commands: list[JointState]) -> bool:
     return len(stamps) == 100 and bool(np.diff(stamps).max() < 0.05)
 
 
-def follows_a_trajectory(graph: Graph) -> None:
-    """The arm goes where a JointTrajectory leads it, in time, and stays there.
+def follows_a_trajectory(graph: Graph, leg: float = 1.0) -> None:
+    """The arm goes where a JointTrajectory leads it, in time, and stays there; ``leg`` is the time to each pose [s].
 
     Time stands still while the trajectory is on its way, so that it comes in time on a busy machine too.
     """
@@ -88,13 +85,13 @@ def follows_a_trajectory(graph: Graph) -> None:
     graph.wait(lambda: seconds(states[-1].header.stamp) > now - ROUNDING, "the last state before time stood still")
     begin = states_of(states[-1:])[1][0]
     start = seconds(states[-1].header.stamp) + AHEAD
-    publisher.publish(trajectory(start))
+    publisher.publish(trajectory(start, leg))
     graph.wait(lambda: "reference age [s]" in graph.diagnostics("controller"), "the trajectory at the controller")
     assert graph.call(SetBool, "simulator/pause", data=False).success
-    end = start + LEG * len(POSES) + 0.3
+    end = start + leg * len(POSES) + 0.3
     graph.wait(lambda: seconds(states[-1].header.stamp) > end, "the end of the trajectory", PATIENCE)
     times, positions = states_of(states)
-    error = positions - quintic(times, start, begin)
+    error = positions - quintic(times, start, leg, begin)
     moving = (times > start) & (times < end)
     rms = np.sqrt(np.mean(error[moving] ** 2, axis=0))
     assert (rms < [2e-3, 5e-3, 5e-3]).all(), f"RMS tracking error {rms} [m, rad, rad]"

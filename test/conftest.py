@@ -91,12 +91,17 @@ MORE = {
     "test_identification_truth.py": ("[True-double_pendulum-9]", "-20]", "-17]", "[0.0-0.05]", "[0.5-0.0]"),
     "test_nodes_commissioner.py": ("test_a_command_that_ends_early_lets_go_evenly[killed]",),
     "test_nodes_exceptions.py": ("test_the_observers_and_the_planner_go_on_too",),
+    "test_nodes_faults.py": ("test_a_second_publisher[joint_states-JointState-damp]",),
     "test_nodes_hold.py": ("test_a_pose_is_held_with_wrong_masses_and_noisy_encoders",),
     "test_nodes_identification.py": ("test_an_unknown_arm_is_recorded_identified_and_controlled",),
+    "test_nodes_joints.py": ("test_an_arm_is_controlled_without_its_fingers[off]",),
     "test_nodes_life_cycles.py": ("test_life_cycles_leave_nothing_behind",),
-    "test_nodes_payload.py": ("test_the_payload_is_found_and_adopted_and_a_hold_ends_the_motion",),
+    "test_nodes_payload.py": (
+        "test_the_payload_is_found_and_adopted_and_a_hold_or_the_end_of_the_node_ends_the_motion",
+    ),
     "test_nodes_recovery.py": ("test_a_node_that_is_told_to_end_leaves_the_graph_at_once[simulator]",),
     "test_nodes_start.py": ("test_a_node_says_what_it_waits_for_and_goes_on_saying_it[planner]",),
+    "test_nodes_states.py": ("test_a_state_that_jumped_is_answered_by_the_command_before_it[off]",),
     "test_planning_jerk.py": ("[inf-collocation]", "[400.0-collocation]", "[jerk2-time scaling]"),
 }
 """Tests that are thorough because another one shows the same on another arm, or in a process: file → parts of names."""

@@ -134,7 +134,7 @@ class Rig:
 
     def count(self, kind: str) -> int:
         """How often a fault was counted."""
-        return int(self.graph.diagnostics("controller").get(kind, 0))
+        return self.graph.count("controller", kind)
 
     @contextmanager
     def fault(self, kind: str) -> Iterator[float]:

@@ -41,7 +41,7 @@ class TestClosedLoop(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             graph = Graph(Path(folder))
             try:
-                follows_a_trajectory(graph)
+                follows_a_trajectory(graph, 2.0)  # in real time, not in lockstep
             finally:
                 graph.close()
 

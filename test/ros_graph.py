@@ -29,7 +29,7 @@ from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
-from rclpy.parameter import Parameter
+from rclpy.parameter import Parameter, parameter_value_to_python
 
 from robodyn_ros.nodes.common.executor import announce_often
 
@@ -332,6 +332,15 @@ class Graph:
             Parameter(name.replace("__", "."), value=value).to_parameter_msg() for name, value in parameters.items()
         ]
         return self.call(SetParameters, f"{node}/set_parameters", parameters=messages).results
+
+    def get(self, node: str, *names: str) -> list[Any]:
+        """The values of parameters of a node; None for one that it does not have."""
+        values = self.call(GetParameters, f"{node}/get_parameters", names=names).values
+        return [parameter_value_to_python(value) for value in values]
+
+    def count(self, node: str, kind: str) -> int:
+        """How often a node has counted something, by its next diagnostics."""
+        return int(self.diagnostics(node).get(kind, 0))
 
     def diagnostics(self, node: str, deadline: float = DEADLINE) -> dict[str, str]:
         """What a node says in its next diagnostics, with its message and level under these keys."""

@@ -41,7 +41,7 @@ def test_the_table_fits_a_terminal_and_names_who_is_there(command):
 def test_nobody_else_needs_to_be_installed(command, monkeypatch):
     for name in ("pinocchio", "mujoco", "roboticstoolbox"):
         monkeypatch.setitem(sys.modules, name, None)
-    found = command.json("bench", ARM, "--rounds", "1")
+    found = command.json("bench", ARM.replace("prr", "r"), "--rounds", "1")
     assert set(found["calls"]["inverse"]) == {"in place", "plain"}
     assert set(found["batch"]) == {"ours"}
 
@@ -62,13 +62,6 @@ def test_what_is_safe_is_stable_with_twice_the_gains_and_not_with_more():
             delays = (0.0, 1.5e-4, 3e-4, 4.5e-4, 6e-4)
             radius = max(spectral_radius(1.0 / rate + 3e-4, delay, gains) for delay in delays)
             assert (radius < 1.0) == stable
-
-
-def test_more_latency_or_a_lower_rate_allow_less():
-    by_latency = [allowance(timing(latency=delay), 100.0).frequency for delay in (1e-4, 1e-3, 4e-3)]
-    by_rate = [allowance(timing(), rate).frequency for rate in (1000.0, 500.0, 250.0, 100.0)]
-    for frequencies in (by_latency, by_rate):
-        assert frequencies == sorted(frequencies, reverse=True) and frequencies[-1] > 0.0
 
 
 def test_a_rate_is_kept_while_states_and_efforts_take_half_of_the_period():

@@ -156,10 +156,9 @@ def test_the_laws_run_at_the_rate_that_is_given(rate):
 
 
 def test_the_picture_shows_the_effort_limits_in_force():
-    robot = rd.load_robot(ROOT / "urdf/rr.urdf")
-    found = comparison.compare(robot, ["pd"], parameters={f"effort_limits.{robot.joint_names[0]}": 24.0})
+    found = comparison.compare(rd.load_robot("r"), ["pd"], parameters={"effort_limits.shoulder": 20.0})
     efforts = found.plot()[0, 2]
-    assert {24.0, -24.0} <= {y for line in efforts.lines for y in line.get_ydata() if len(line.get_ydata()) == 2}
+    assert {20.0, -20.0} <= {y for line in efforts.lines for y in line.get_ydata() if len(line.get_ydata()) == 2}
 
 
 def test_figures_of_a_run():
@@ -275,13 +274,13 @@ def test_gains_come_from_a_parameter_file(tmp_path, command):
 
 
 def test_the_gains_that_are_told_are_those_in_force(command):
-    pd = ("compare", PRR, "--controller", "pd", "--integral-rate", "1")
-    assert "prr: an arm like its model; ω = 12 rad/s, ζ = 1, ρ = 1 1/s\n" in command.out(*pd)
-    one = "gains.elevator.natural_frequency:=9.5"
+    pd = ("compare", ROOT / "urdf/rr.urdf", "--controller", "pd", "--integral-rate", "1")
+    assert "rr: an arm like its model; ω = 12 rad/s, ζ = 1, ρ = 1 1/s\n" in command.out(*pd)
+    one = "gains.elbow.natural_frequency:=9.5"
     assert "; gains of the parameters\n" in command.out(*pd, "-p", one)
-    stiff = [word for name in ("elevator", "shoulder", "wrist") for word in ("-p", f"gains.{name}.stiffness:=50")]
+    stiff = [word for name in ("shoulder", "elbow") for word in ("-p", f"gains.{name}.stiffness:=50")]
     assert "; gains of the parameters\n" in command.out(*pd, *stiff)
-    all_of_them = [word for name in ("elevator", "shoulder", "wrist") for word in ("-p", one.replace("elevator", name))]
+    all_of_them = ["-p", one, "-p", one.replace("elbow", "shoulder")]
     assert "; ω = 9.5 rad/s, ζ = 1, ρ = 1 1/s\n" in command.out(*pd, *all_of_them)
 
 

@@ -182,12 +182,9 @@ def test_everything_was_compiled_ahead(filled: Path, expected: dict[str, list[ob
     assert_allclose(expected["rnea inverse"][1], dynamics.inverse(*STATES), rtol=1e-12)
 
 
-@pytest.mark.parametrize("missing", [("compiler",), ("CasADi",), ("compiler", "CasADi")], ids=" and ".join)
-def test_what_was_compiled_elsewhere_runs(
-    filled: Path, expected: dict[str, list[object]], missing: tuple[str, ...]
-) -> None:
+def test_what_was_compiled_elsewhere_runs(filled: Path, expected: dict[str, list[object]]) -> None:
     """One state and many, the very same numbers, and not a word about what is missing."""
-    done = answers(filled, *missing)
+    done = answers(filled, "compiler", "CasADi")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == expected
     assert done.stderr == ""
@@ -207,7 +204,7 @@ def test_without_the_loops_many_states_run_one_by_one(tmp_path: Path, expected: 
     assert "inverse_batch" in many.stderr
 
 
-@pytest.mark.parametrize("missing", [("CasADi",), ("compiler", "CasADi"), ("CasADi", "processor")], ids=" and ".join)
+@pytest.mark.parametrize("missing", [("compiler", "CasADi"), ("CasADi", "processor")], ids=" and ".join)
 def test_without_casadi_nothing_else_runs_and_the_error_says_what_to_do(
     filled: Path, tmp_path: Path, missing: tuple[str, ...]
 ) -> None:
@@ -359,7 +356,6 @@ def test_the_table_fits_and_names_the_folder(tmp_path: Path) -> None:
     ("compiler", "message"),
     [
         ("no-such-compiler", "there is no C compiler here"),
-        ("false", "false failed"),
         ('"', "is not a command"),
     ],
 )
@@ -369,11 +365,3 @@ def test_what_cannot_be_done_is_one_line(tmp_path: Path, compiler: str, message:
     assert message in done.stderr
     assert done.stderr.startswith("error: ")
     assert done.stderr.count("\n") == 1
-
-
-def test_a_cache_that_is_not_safe_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "robodyn_ros").mkdir()
-    (tmp_path / "robodyn_ros").chmod(0o777)
-    done = robodyn(tmp_path, str(PRR))
-    assert done.returncode == 2
-    assert "is not safe to load code from" in done.stderr

@@ -19,12 +19,7 @@ MANY = {"--out", "--of", "--report", "--format", "--time"}
 """Options that are about whatever the verb makes: a file, a folder, some of its parts."""
 
 
-def parsers() -> dict[str, VerbParser]:
-    """Verb → its parser."""
-    return verb_parsers(command_parser())
-
-
-PARSERS = parsers()
+PARSERS: dict[str, VerbParser] = verb_parsers(command_parser())
 
 
 def test_an_option_means_the_same_in_every_verb():
@@ -70,7 +65,7 @@ def test_the_viewer_is_said_to_move_an_arm_that_runs_already():
 @pytest.mark.parametrize("columns", ["60", "80", "132"])
 def test_help_breaks_no_name(verb, columns, monkeypatch):
     monkeypatch.setenv("COLUMNS", columns)
-    parser = parsers()[verb]
+    parser = PARSERS[verb]
     text = parser.format_help()
     for action in parser._actions:
         if action.help and action.help != SUPPRESS:

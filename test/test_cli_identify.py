@@ -5,7 +5,9 @@
 
 import csv
 import re
+from contextlib import redirect_stdout
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
@@ -52,10 +54,15 @@ def recorded(tmp_path_factory):
     return folder
 
 
-def test_one_call_identifies_and_plots(recorded):
+@pytest.fixture(scope="module")
+def result(recorded):
+    """Of one call."""
+    return rd.identify(URDF, recorded / "train.mcap", armature=False, effort="measured")
+
+
+def test_one_call_identifies_and_plots(result):
     from matplotlib import pyplot
 
-    result = rd.identify(URDF, recorded / "train.mcap", armature=False, effort="measured")
     truth = result.base.values(np.concatenate([TRUTH, np.zeros(3), FRICTION["viscous"], FRICTION["coulomb"]]))
     assert (np.abs(result.base_values - truth) < 0.02 * np.abs(truth).max()).all()
     grid = result.plot()
@@ -65,10 +72,19 @@ def test_one_call_identifies_and_plots(recorded):
     pyplot.close(grid[0][0].figure)
 
 
-def test_writes_the_arm_and_a_report(recorded, tmp_path, command):
-    out, report = tmp_path / "arm.urdf", tmp_path / "report.html"
-    arguments = ["identify", URDF, recorded / "train.mcap", "--validate", recorded / "unseen"]
-    said = command.out(*arguments, "--out", out, "--report", report)
+@pytest.fixture(scope="module")
+def written(recorded):
+    """The folder with the new URDF and the report that the command has written, and what it printed."""
+    with redirect_stdout(StringIO()) as out:
+        arguments = ["identify", URDF, recorded / "train.mcap", "--validate", recorded / "unseen"]
+        arguments += ["--out", recorded / "arm.urdf", "--report", recorded / "report.html"]
+        assert main([str(word) for word in arguments]) == 0
+    return recorded, out.getvalue()
+
+
+def test_writes_the_arm_and_a_report(written):
+    folder, said = written
+    out, report = folder / "arm.urdf", folder / "report.html"
     assert "mean of 2 periods" in said and "13 of 13 base parameters" in " ".join(said.split()) and str(report) in said
     # Friction first; then what changes the efforts, the most first; all digits are in the file.
     assert said.index("viscous(elevator)") < said.index("Changes that affect the control") < said.index("m(carriage)")
@@ -78,7 +94,7 @@ def test_writes_the_arm_and_a_report(recorded, tmp_path, command):
     found = [now[name] for name in ("m(carriage) + m(arm) + m(hand)", "mx(hand)", "mz(hand)")]
     np.testing.assert_allclose(found, [TRUTH[::10].sum(), TRUTH[21], TRUTH[23]], rtol=0.01)
     assert len(shares) > 3 and shares == sorted(shares, reverse=True) and min(shares) >= 1.0
-    with (tmp_path / "arm.parameters.csv").open(newline="") as file:
+    with (folder / "arm.parameters.csv").open(newline="") as file:
         rows = {row["parameter"]: row for row in csv.DictReader(file)}
     assert len(rows) == 10 * 3 + 3 * 3 and "seen only together" in rows["m(carriage)"]["reason"]
     np.testing.assert_allclose(float(rows["coulomb(wrist)"]["now"]), FRICTION["coulomb"][2], rtol=0.03)
@@ -104,16 +120,13 @@ def test_writes_the_arm_and_a_report(recorded, tmp_path, command):
     assert page.count("data:image/svg+xml;base64,") == 2 and "http" not in re.sub("www.w3.org", "", page)
 
 
-def test_the_report_as_a_browser_shows_it(recorded, tmp_path):
+def test_the_report_as_a_browser_shows_it(written):
     import browser
 
-    report = tmp_path / "report.html"
-    arguments = ["identify", URDF, recorded / "train.mcap", "--report", report]
-    assert main([str(part) for part in arguments]) == 0
     with browser.page(1200, 900) as page:
-        page.goto(f"file://{report}")
+        page.goto(f"file://{written[0]}/report.html")
         sizes = page.evaluate("[...document.images].map(image => [image.naturalWidth, image.complete])")
-        assert len(sizes) == 1 and all(width > 500 and done for width, done in sizes)
+        assert len(sizes) == 2 and all(width > 500 and done for width, done in sizes)
         assert not page.elsewhere or all(url.startswith("file:") for url in page.elsewhere)
         assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
         page.locator("summary").click()
@@ -217,9 +230,8 @@ def test_no_is_the_answer_where_the_urdf_is_as_good(recorded, tmp_path, command)
     assert "no better than the URDF" in command.out(*arguments, code=1)
 
 
-def test_what_predicts_worse_than_no_model_is_not_called_better(recorded):
+def test_what_predicts_worse_than_no_model_is_not_called_better(result):
     """As for a recording that ends in the middle of the motion: the URDF's efforts are even further off."""
-    result = rd.identify(URDF, recorded / "train.mcap", armature=False, effort="measured")
     measured = result.before.samples.effort
     for wrist, better in ((0.98, True), (1.02, True), (1.2, False), (14.0, False)):
         left = measured * [0.1, 0.1 * wrist, wrist]

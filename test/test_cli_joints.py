@@ -78,7 +78,7 @@ def same(found, expected, tolerance=1e-6):
 
 CASES = {
     "simulate": ["--to", GOAL],
-    "compare": ["--controller", "computed_torque,pd"],
+    "compare": ["--controller", "computed_torque"],
     "plan": ["--to", GOAL, "--method", "time-scaling"],
     "workspace": ["--samples", "4000", "--of", "payload", "--plane", "xz", "--cell", "0.1"],
 }

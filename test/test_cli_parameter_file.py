@@ -54,15 +54,10 @@ def test_sections_of_a_node_by_name_and_wildcard(file):
 
 def test_a_node_reads_the_same(file, graph, prr):
     """ROS itself, on the same file."""
-    from rcl_interfaces.srv import GetParameters
-
-    text = file.read_text().replace("elbow", "shoulder")
-    file.write_text(text)
+    file.write_text(file.read_text().replace("elbow", "shoulder"))
     graph.start("simulator", "--params-file", str(file), robot_description=prr)
-    names = list(read_parameters(file, "simulator"))
-    values = graph.call(GetParameters, "simulator/get_parameters", names=names).values
-    found = [value.integer_value if value.type == 2 else value.double_value for value in values]
-    assert dict(zip(names, found, strict=True)) == read_parameters(file, "simulator")
+    expected = read_parameters(file, "simulator")
+    assert dict(zip(expected, graph.get("simulator", *expected), strict=True)) == expected
 
 
 @pytest.mark.parametrize(

@@ -113,12 +113,23 @@ FILES = ("arm.launch.py", "teleoperation.launch.py")
 
 @pytest.fixture
 def without_launch(monkeypatch):
-    """What stands for the modules of launch, which need not be installed."""
+    """What stands for the modules of launch, which need not be installed; every other package is there."""
     module = MagicMock()
+    monkeypatch.setattr("ament_index_python.packages.get_package_share_directory", lambda package: HERE.parent)
+    monkeypatch.setattr("robodyn_ros.nodes.common.launching.get_package_prefix", lambda package: "/")
     for name in ("launch", "launch_ros"):
         for part in ("", ".actions", ".conditions", ".substitutions", ".parameter_descriptions"):
             monkeypatch.setitem(sys.modules, name + part, module)
     return module
+
+
+def with_arguments(launch, name, **given):
+    """What a launch file defines, and its arguments, which may be changed: the defaults, but for those given."""
+    values = {}
+    launch.LaunchConfiguration = lambda key: SimpleNamespace(perform=lambda _: values[key])
+    content = runpy.run_path(str(LAUNCH / name))
+    values |= {key: default for key, (default, *_) in content["ARGUMENTS"].items()} | given
+    return content, values
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -153,9 +164,8 @@ def test_show_args_lists_them(name):
         assert "/clock, which the simulator publishes" in listed["use_sim_time"].description
 
 
-def test_a_simulated_arm_has_simulated_time_and_no_hardware_whatever_is_asked_for(monkeypatch, without_launch):
+def test_a_simulated_arm_has_simulated_time_and_no_hardware_whatever_is_asked_for(without_launch):
     """launch takes the first declaration of an argument."""
-    monkeypatch.setattr("ament_index_python.packages.get_package_share_directory", lambda package: HERE.parent)
     runpy.run_path(str(LAUNCH / "sim.launch.py"))["generate_launch_description"]()
     calls = {call.args[0]: call.kwargs for call in without_launch.DeclareLaunchArgument.call_args_list}
     assert set(calls) == {"use_sim_time", "ros2_control"}
@@ -191,16 +201,12 @@ def test_a_parameter_file_chooses_unless_an_argument_does(tmp_path):
         assert [parameters["dynamics"] for parameters, _ in found.values()] == ["lagrangian"] * 2
 
 
-def test_every_node_of_this_package_gets_its_section_of_the_parameter_file(tmp_path, monkeypatch, without_launch):
-    monkeypatch.setattr("ament_index_python.packages.get_package_share_directory", lambda package: HERE.parent)
-    monkeypatch.setattr("robodyn_ros.nodes.common.launching.get_package_prefix", lambda package: "/")
+def test_every_node_of_this_package_gets_its_section_of_the_parameter_file(tmp_path, without_launch):
     file, told = tmp_path / "arm.yaml", {}
     nodes = ("controller", "simulator", "markers", "planner", "viewer")
     file.write_text(yaml.safe_dump({name: {"ros__parameters": {"tool": name}} for name in nodes}), encoding="utf-8")
     for name, made in (("arm.launch.py", "graph"), ("sim.launch.py", "simulator")):
-        given = {key: default for key, (default, *_) in runpy.run_path(str(LAUNCH / FILES[0]))["ARGUMENTS"].items()}
-        given["config"] = str(file)
-        without_launch.LaunchConfiguration = lambda key, given=given: SimpleNamespace(perform=lambda _: given[key])
+        with_arguments(without_launch, "arm.launch.py", config=str(file))
         runpy.run_path(str(LAUNCH / name))[made](None)
     for call in without_launch.Node.call_args_list:
         if call.kwargs["package"] == "robodyn_ros":
@@ -258,14 +264,14 @@ def test_nothing_is_started_if_a_package_is_missing(monkeypatch, argument):
     ],
 )
 def test_what_cannot_be_started_is_refused(name, arguments, said, monkeypatch, tmp_path, without_launch):
+    from ament_index_python.packages import get_package_prefix
+
     monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path))  # no package is installed
-    monkeypatch.setattr("ament_index_python.packages.get_package_share_directory", lambda package: HERE.parent)
-    declared = runpy.run_path(str(LAUNCH / name))["ARGUMENTS"]
-    given = {key: default for key, (default, *_) in declared.items()} | arguments
-    without_launch.LaunchConfiguration = lambda key: SimpleNamespace(perform=lambda _: given[key])
+    monkeypatch.setattr("robodyn_ros.nodes.common.launching.get_package_prefix", get_package_prefix)
+    content, _ = with_arguments(without_launch, name, **arguments)
     without_launch.IfCondition().evaluate.return_value = False  # nothing of other packages
     with pytest.raises(ConfigurationError, match=said):
-        runpy.run_path(str(LAUNCH / name))["graph"](None)
+        content["graph"](None)
 
 
 def test_a_controller_manager_is_not_started_where_it_would_read_nothing():
@@ -275,17 +281,14 @@ def test_a_controller_manager_is_not_started_where_it_would_read_nothing():
         launched("arm.launch.py", ros2_control="controllers.yaml", namespace="left", **ONLY_OURS)
 
 
-def test_root_and_tip_or_a_file_choose_the_joints_of_the_controller_manager(tmp_path, monkeypatch, without_launch):
+def test_root_and_tip_or_a_file_choose_the_joints_of_the_controller_manager(tmp_path, without_launch):
     """Its order counts, because the efforts have no names; other joints than those chosen are a mistake."""
-    monkeypatch.setattr("ament_index_python.packages.get_package_share_directory", lambda package: HERE.parent)
-    monkeypatch.setattr("robodyn_ros.nodes.common.launching.get_package_prefix", lambda package: "/")
-    without_launch.LaunchConfiguration = lambda name: SimpleNamespace(perform=lambda _: given[name])
-    file, launch = tmp_path / "controllers.yaml", runpy.run_path(str(LAUNCH / "arm.launch.py"))
+    file = tmp_path / "controllers.yaml"
+    launch, given = with_arguments(without_launch, "arm.launch.py", ros2_control=str(file))
     forward = {"type": "forward_command_controller/ForwardCommandController"}
     parts = {"controller_manager": {"efforts": forward}}
     parts["efforts"] = {"joints": ["shoulder", "elevator"], "interface_name": "effort"}
     file.write_text(yaml.safe_dump({name: {"ros__parameters": part} for name, part in parts.items()}), encoding="utf-8")
-    given = {name: default for name, (default, *_) in launch["ARGUMENTS"].items()} | {"ros2_control": str(file)}
     for tip in ("", "arm"):
         given["tip"] = tip
         launch["graph"](None)

@@ -51,11 +51,11 @@ def test_a_reset_simulation_goes_on_under_control(graph, prr):
     graph.start_arm(prr, {"initial_position": START})
     states = graph.listen(JointState, "joint_states", 1000)
     commands = graph.listen(JointState, "controller/joint_commands", 1000)
-    graph.wait(lambda: len(commands) > 200, "commands")
+    graph.wait(lambda: len(commands) > 60, "commands")
     assert graph.call(Trigger, "simulator/reset").success
     graph.wait(lambda: commands[-1].header.stamp.sec == 0 and commands[-1].header.stamp.nanosec < 2e8, "time 0 again")
     count = len(commands)
-    graph.wait(lambda: len(commands) > count + 200, "commands after the reset")
+    graph.wait(lambda: len(commands) > count + 60, "commands after the reset")
     np.testing.assert_allclose(states[-1].position, list(START.values()), atol=0.02)
 
 

@@ -47,12 +47,10 @@ def push(force, frame="tool"):
     return message
 
 
-@pytest.mark.parametrize("source", ["commanded", "thread", "measured", "sensor"])
+@pytest.mark.parametrize("source", ["commanded", "measured", "sensor"])
 def test_a_push_is_told(graph, prr, source):
-    """By the loop in Python, by the loop in C in its thread, by the efforts of joint_states, and by a sensor."""
+    """By the loop in its thread, by the efforts of joint_states, and by a sensor."""
     contact = {"contact.observe": "tool", "tool": "tool", "contact.effort_source": source}
-    if source == "thread":
-        contact |= {"contact.effort_source": "commanded", "realtime": "on"}
     if source == "sensor":
         contact |= {"contact.sensor_load": [0.5, 0.1, 0.0, 0.0]}
     graph.start_arm(prr, {"initial_position": START}, **contact)

@@ -9,9 +9,8 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
-from broken_node import MESSAGE, breaking
+from changed_node import MESSAGE, changed, fail
 from free_port import free_port
-from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from visualization_msgs.msg import MarkerArray
@@ -39,7 +38,7 @@ SIMULATOR = {
 
 def counted(graph, node, least):
     """Wait until a node has counted so many exceptions, and then until it warns of none any more."""
-    graph.wait(lambda: int(graph.diagnostics(node).get(UNFORESEEN, 0)) >= least, f"{least} exceptions of {node}")
+    graph.wait(lambda: graph.count(node, UNFORESEEN) >= least, f"{least} exceptions of {node}")
     graph.wait(lambda: UNFORESEEN not in graph.diagnostics(node)["message"], "no warning any more")
 
 
@@ -50,9 +49,9 @@ def said(process):
 def test_it_is_counted_with_its_traceback_and_the_arm_goes_on(graph, prr):
     """Everything raises once or some times; whoever waits for an answer gets one, and no change is made by half."""
     both = {"robot_description": prr}
-    simulator = graph.start("simulator", "-r", "commands:=controller/commands", via=breaking(SIMULATOR), **both)
+    simulator = graph.start("simulator", "-r", "commands:=controller/commands", via=changed(fail, SIMULATOR), **both)
     controller = graph.start(
-        "controller", via=breaking(CONTROLLER), use_sim_time=True, realtime="off", state_timeout=5.0, **both
+        "controller", via=changed(fail, CONTROLLER), use_sim_time=True, realtime="off", state_timeout=5.0, **both
     )
     commands = graph.listen(JointState, "controller/joint_commands")
     graph.listen(JointState, "controller/efforts/gravity")
@@ -69,11 +68,11 @@ def test_it_is_counted_with_its_traceback_and_the_arm_goes_on(graph, prr):
     (refused,) = graph.set("controller", gains__wrist__damping_ratio=0.9)
     assert not refused.successful and MESSAGE in refused.reason
     graph.set("controller", gains__wrist__damping_ratio=0.8)
-    value = graph.call(GetParameters, "controller/get_parameters", names=["gains.wrist.damping_ratio"]).values[0]
-    assert value.double_value == 1.0  # what could not be made is not what the parameter says
+    assert graph.get("controller", "gains.wrist.damping_ratio") == [
+        1.0
+    ]  # what could not be made is not what the parameter says
     assert graph.set("controller", gains__wrist__damping_ratio=0.7)[0].successful
-    value = graph.call(GetParameters, "controller/get_parameters", names=["gains.wrist.damping_ratio"]).values[0]
-    assert value.double_value == 0.7
+    assert graph.get("controller", "gains.wrist.damping_ratio") == [0.7]
     graph.talk(JointState, "controller/reference").publish(JointState(name=["wrist"], position=[0.0]))
     for node, process, least in (("controller", controller, 14), ("simulator", simulator, 7)):
         counted(graph, node, least)
@@ -87,12 +86,14 @@ def test_it_is_counted_with_its_traceback_and_the_arm_goes_on(graph, prr):
 
 
 def test_the_observers_and_the_planner_go_on_too(graph, prr):
-    planner = graph.start("planner", robot_description=prr, via=breaking({"nodes.planner:rest_position": "1-1"}))
-    markers = graph.start("markers", robot_description=prr, via=breaking({"nodes.common.watch:Watch._on_state": "2-3"}))
+    planner = graph.start("planner", robot_description=prr, via=changed(fail, {"nodes.planner:rest_position": "1-1"}))
+    markers = graph.start(
+        "markers", robot_description=prr, via=changed(fail, {"nodes.common.watch:Watch._on_state": "2-3"})
+    )
     others = [planner, markers]
     if find_spec("viser") is not None:
         broken = {"nodes.viewer.node:View.draw": "2-3"}
-        others.append(graph.start("viewer", robot_description=prr, port=free_port(), via=breaking(broken)))
+        others.append(graph.start("viewer", robot_description=prr, port=free_port(), via=changed(fail, broken)))
     pictures = graph.listen(MarkerArray, "markers/markers")
     states = graph.node.create_publisher(JointState, "joint_states", 10)
     state = JointState(name=["elevator", "shoulder", "wrist"], position=[0.1, 0.2, 0.3], velocity=[0.0] * 3)

@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import brentq
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
-from test_nodes_commissioner import REST, TOPIC, commission
+from test_nodes_commissioner import FRICTION, REST, TOPIC, commission
 from test_nodes_joints import ARM, START, with_fingers
 from trajectory_msgs.msg import JointTrajectory
 
@@ -40,7 +40,7 @@ def test_the_arm_is_commissioned_and_the_fingers_are_left_alone(graph, prr, tmp_
     """The driver of the arm names the fingers in no state and takes no command for them."""
     urdf = with_fingers(prr)
     wiring = ("-r", f"joint_commands:={TOPIC}", "-r", "commands:=nobody")
-    friction = {"elevator": {"coulomb": 20.0}, "shoulder": {"coulomb": 2.0}, "wrist": {"coulomb": 0.8}}
+    friction = {name: {"coulomb": effort} for name, effort in FRICTION.items()}
     common = {"robot_description": urdf, "joints": ARM, "friction": friction, "lockstep": True, "state_rate": 125.0}
     dynamics = rd.create_dynamics("rnea", rd.load_robot(urdf).reduced(locked={"grip": 0.05}))
     wrist = brentq(lambda q: dynamics.gravity([0.0, REST["shoulder"], q])[2], 0.5, 2.0)  # where the hand hangs

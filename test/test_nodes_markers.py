@@ -27,6 +27,8 @@ PRR = Path(__file__).parents[1] / "urdf" / "prr.urdf"
 
 def test_markers_show_the_arm_that_is_there(graph):
     node = graph.start("markers", robot_description=str(PRR))
+    said = "waiting for joint states on the topic /joint_states, which no node publishes"
+    graph.wait(lambda: said in node.output, "what it waits for")
     states = graph.talk(JointState, "joint_states")
     commands = graph.talk(JointState, "controller/joint_commands")
     errors = graph.talk(JointState, "controller/tracking_error")

@@ -12,7 +12,6 @@ import yaml
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import InertiaStamped
-from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
@@ -85,8 +84,7 @@ def test_the_payload_is_found_and_adopted_and_a_hold_or_the_end_of_the_node_ends
     late = graph.listen(InertiaStamped, "controller/payload", LATCHED)
     graph.wait(lambda: late, "the latched estimate")
     assert (late[0].header.frame_id, late[0].inertia.m) == ("tool", pytest.approx(found["mass"], abs=1e-4))
-    (mass,) = graph.call(GetParameters, "controller/get_parameters", names=["payload.mass"]).values
-    assert mass.double_value == pytest.approx(found["mass"], abs=1e-4)
+    assert graph.get("controller", "payload.mass") == [pytest.approx(found["mass"], abs=1e-4)]
     # It is back where it was held, and now that the model knows the load it hangs no longer below its reference.
     # The pose of the hold decides how much of the sag each of the two revolute joints has.
     little = 0.05 * np.array([abs(sag[0]), *[np.abs(sag[1:]).max()] * 2])

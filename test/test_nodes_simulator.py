@@ -116,11 +116,11 @@ def test_commands_act_until_the_next_and_bad_ones_are_refused_and_counted(graph,
         (named, JointState(name=names, effort=[0.0, 0.0, math.nan])),
     ]
     for publisher, message in bad:
-        before = int(graph.diagnostics("simulator").get("command refused", 0))
+        before = graph.count("simulator", "command refused")
 
         def counted(publisher=publisher, message=message, before=before):
             publisher.publish(message)
-            return int(graph.diagnostics("simulator").get("command refused", 0)) > before
+            return graph.count("simulator", "command refused") > before
 
         graph.wait(counted, f"the refusal of {message}")
         states.clear()
@@ -211,6 +211,6 @@ def test_a_push_moves_the_arm_and_ends_by_itself(graph, prr):
 
     def refused():
         pushes.publish(message)
-        return int(graph.diagnostics("simulator").get("wrench refused", 0)) > 0
+        return graph.count("simulator", "wrench refused") > 0
 
     graph.wait(refused, "the refusal")

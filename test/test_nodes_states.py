@@ -9,6 +9,7 @@ import time
 import numpy as np
 import pytest
 from builtin_interfaces.msg import Time
+from changed_node import HEADING, changed, trace
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
 from rclpy.serialization import serialize_message
@@ -17,7 +18,6 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool
-from traced_node import HEADING, tracing
 from trajectory_msgs.msg import JointTrajectory
 
 from robodyn_ros.nodes.common.messages import decode
@@ -75,10 +75,10 @@ class Arm:
         """Publish such states until they are counted as a fault; there must not be a single command."""
         self.settle()
         count = len(self.commands)
-        before = int(self.graph.diagnostics("controller").get(kind, 0))
+        before = self.graph.count("controller", kind)
         for _ in range(3):
             self.state(**fields)
-        self.graph.wait(lambda: int(self.graph.diagnostics("controller").get(kind, 0)) > before, f"{kind}: {fields}")
+        self.graph.wait(lambda: self.graph.count("controller", kind) > before, f"{kind}: {fields}")
         assert len(self.commands) == count, f"a command for {fields}"
 
     def settle(self):
@@ -219,9 +219,8 @@ def test_bytes_that_are_no_state_are_refused(arm):
 
 def test_the_way_from_a_state_to_its_command_passes_few_files(graph, prr):
     """A reader can follow it: twelve files at most, with what looks on. In lockstep, no state is late."""
-    via = tracing("nodes.controller.realtime.periods:Periods.on_state", 30)
-    graph.start("simulator", "-r", "joint_commands:=controller/joint_commands", robot_description=prr, lockstep=True)
-    controller = graph.start("controller", robot_description=prr, realtime="off", use_sim_time=True, via=via)
+    via = changed(trace, {"nodes.controller.realtime.periods:Periods.on_state": 30})
+    _, controller = graph.start_arm(prr, lockstep=True, realtime="off", via=via)
     graph.wait(lambda: HEADING in controller.output, "the files of the thirtieth state")
     files = controller.output.partition(HEADING)[2].splitlines()[0].split()
     assert {f"nodes/controller/{name}.py" for name in ("states", "cdr", "realtime/runner")} <= set(files)
@@ -397,7 +396,7 @@ def test_a_state_that_jumped_is_answered_by_the_command_before_it(graph, prr, re
     own_arm.graph.wait(lambda: own_arm.commands[-1].header.stamp == jumped, "an answer to the state that jumped")
     assert own_arm.commands[-1].effort == before.effort
     text = "joint 'wrist' is 0.2 rad from where its velocities lead"
-    own_arm.graph.wait(lambda: int(own_arm.graph.diagnostics("controller").get("position jumped", 0)) == 1, text)
+    own_arm.graph.wait(lambda: own_arm.graph.count("controller", "position jumped") == 1, text)
     own_arm.settle()
     np.testing.assert_allclose(own_arm.commands[-1].effort, gravity_load(POSE), rtol=1e-10, atol=1e-12)
 
@@ -433,7 +432,7 @@ def test_in_simulated_time_a_stamp_from_afar_is_no_time(graph, prr, realtime):
         answered()
 
     def refused():
-        return int(graph.diagnostics("controller").get("state from the future", 0))
+        return graph.count("controller", "state from the future")
 
     assert not refused()  # also where the first state came before the clock
     graph.wait(lambda: state(now, 1000.0) and refused(), "the refused state")

@@ -8,7 +8,6 @@ from unittest.mock import MagicMock
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
-from rcl_interfaces.srv import GetParameters
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
@@ -77,12 +76,11 @@ def test_the_tool_follows_what_is_streamed(graph, prr):
 
     # A stiffness becomes parameters of the law.
     stiffness = graph.talk(Float64MultiArray, "controller/target_stiffness")
+    wanted = [300.0, 310.0, 320.0, 20.0, 21.0, 22.0]
 
     def stiff():
-        stiffness.publish(Float64MultiArray(data=[300.0, 310.0, 320.0, 20.0, 21.0, 22.0]))
-
-        answer = graph.call(GetParameters, "controller/get_parameters", names=["cartesian_impedance.stiffness"])
-        return list(answer.values[0].double_array_value[2:4]) == [320.0, 20.0]
+        stiffness.publish(Float64MultiArray(data=wanted))
+        return graph.get("controller", "cartesian_impedance.stiffness") == [wanted]
 
     graph.wait(stiff, "the stiffness")
 

@@ -18,9 +18,10 @@ from sensor_msgs.msg import JointState
 from test_nodes_wire import mutated
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.diagnostics import Faults
-from robodyn_ros.nodes.common.messages import NANO, decode, to_duration, to_trajectory
+from robodyn_ros.nodes.common.messages import NANO, decode, from_trajectory, to_trajectory
 from robodyn_ros.nodes.controller.cdr import FIELDS, read_trajectory_message
 from robodyn_ros.nodes.controller.references import ReferenceInput
 from robodyn_ros.nodes.controller.states import StateMerger
@@ -172,20 +173,13 @@ def test_more_points_than_are_taken_in_are_refused_before_they_are_read():
         decode(data + bytes(1 << 20), JointTrajectory)
 
 
-def long_trajectory(points, start, period=0.01):
-    """The bytes of a slow wave of the elevator, of so many points, from where the arm is."""
-    rate = 2.0 * np.pi * round(points * period / 20.0) / (points * period)
-    phase = rate * period * np.arange(1, points + 1)
-    wave = np.array([0.1 * (1.0 - np.cos(phase)), 0.1 * rate * np.sin(phase), 0.1 * rate**2 * np.cos(phase)])
+def long_trajectory(points):
+    """A slow wave of the elevator from 0, of so many points, 10 ms apart."""
+    times = 0.01 * np.arange(1, points + 1)
+    rate = 2.0 * np.pi * round(times[-1] / 20.0) / times[-1]
+    wave = np.array([1.0 - np.cos(rate * times), rate * np.sin(rate * times), rate**2 * np.cos(rate * times)])
     wave[1, -1] = 0.0
-    message = JointTrajectory(joint_names=ARM)
-    for k, (q, qd, qdd) in enumerate(wave.T.tolist(), 1):
-        point = JointTrajectoryPoint(
-            positions=[start[0] + q, start[1], start[2]], velocities=[qd, 0.0, 0.0], accelerations=[qdd, 0.0, 0.0]
-        )
-        point.time_from_start = to_duration(k * period)
-        message.points.append(point)
-    return bytes(serialize_message(message))
+    return from_trajectory(ARM[:1], Trajectory(times, *(0.1 * wave[:, :, np.newaxis])))
 
 
 def test_a_trajectory_that_does_not_begin_at_its_start_time_or_is_aborted_is_counted():
@@ -214,7 +208,7 @@ def test_long_trajectories_and_messages_cost_no_command(graph, prr):
     commands = graph.listen(JointState, "controller/joint_commands", 100_000)
     graph.wait(lambda: len(commands) > 20, "commands")
     trajectories = graph.talk(JointTrajectory, "controller/joint_trajectory")
-    long = long_trajectory(100_000, (0.0, 0.0, 0.0))
+    long = bytes(serialize_message(long_trajectory(100_000)))
     before = len(commands)
     trajectories.publish(long)
     graph.wait(lambda: graph.diagnostics("controller")["message"].startswith("follow"), "the trajectory to be followed")
@@ -224,7 +218,7 @@ def test_long_trajectories_and_messages_cost_no_command(graph, prr):
     def refused(kind):
         graph.wait(lambda: kind in graph.diagnostics("controller"), kind)
 
-    trajectories.publish(long_trajectory(100_001, (0.0, 0.0, 0.0)))
+    trajectories.publish(long.replace(struct.pack("<I", 100_000), struct.pack("<I", 100_001), 1))  # as it says
     refused("trajectory refused")
     many = JointState(name=["wrist"] * 80_000, position=np.zeros(80_000))
     stream = graph.talk(JointState, "controller/reference")  # best effort, so that one alone may be lost

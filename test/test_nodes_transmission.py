@@ -7,12 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
-from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from robodyn_ros.control.drives import Transmission, TransmissionSettings
+from robodyn_ros.control.parameter_file import read_parameters
 
 REAL = Path(__file__).parents[1] / "config/prr_real.yaml"
 START = {"elevator": 0.3, "shoulder": -0.9, "wrist": 0.4}
@@ -68,16 +67,6 @@ def test_the_file_for_a_first_day_is_taken(graph, prr):
     """Every parameter in it exists, and has the value that the file says."""
     graph.start("controller", "--params-file", str(REAL), robot_description=prr)
     graph.wait(lambda: graph.node.count_publishers("/controller/commands"), "a configured controller")
-    expected = {}
-    for section in yaml.safe_load(REAL.read_text(encoding="utf-8")).values():
-        stack = [("", section["ros__parameters"])]
-        while stack:
-            prefix, value = stack.pop()
-            if isinstance(value, dict):
-                stack += [(f"{prefix}.{key}".lstrip("."), item) for key, item in value.items()]
-            else:
-                expected[prefix] = value
-    answer = graph.call(GetParameters, "controller/get_parameters", names=list(expected))
-    for (name, value), found in zip(expected.items(), answer.values, strict=True):
-        field = {bool: "bool_value", float: "double_value", str: "string_value"}[type(value)]
-        assert found.type and getattr(found, field) == value, name
+    expected = read_parameters(REAL, "controller")
+    assert len(expected) == 19
+    assert dict(zip(expected, graph.get("controller", *expected), strict=True)) == expected

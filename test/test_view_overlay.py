@@ -4,7 +4,6 @@
 """The marks over the picture of an arm, and the shapes of the picture, against Pinocchio and closed forms."""
 
 import re
-from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import MagicMock, Mock
@@ -54,21 +53,17 @@ def test_centres_of_mass_are_where_pinocchio_has_them(robot):
         assert_allclose(named(marks, "com", body.name).center, place, atol=1e-12)
 
 
-def test_an_ellipsoid_of_even_density_has_the_mass_and_inertia_of_its_body(robot):
-    marks = Overlay(robot).marks(np.zeros(3), np.zeros(3))
-    for body in robot.bodies:
+def test_an_ellipsoid_of_even_density_has_the_mass_and_inertia_of_its_body():
+    """It is turned, and not mirrored."""
+    arm = rd.load_robot(random_robot(0))
+    marks, kinematics = Overlay(arm).marks(np.zeros(arm.n), np.zeros(arm.n)), rd.Kinematics(arm)
+    for body in arm.bodies:
         ball = named(marks, "inertia", body.name)
         squares = ball.radii**2
         moments = body.inertial.mass / 5.0 * (squares.sum() - squares)
-        assert_allclose(ball.rotation @ np.diag(moments) @ ball.rotation.T, body.inertial.inertia, rtol=1e-6, atol=1e-7)
+        turn = kinematics.pose(body.name, np.zeros(arm.n))[:3, :3].T @ ball.rotation
+        assert_allclose(turn @ np.diag(moments) @ turn.T, body.inertial.inertia, rtol=1e-6, atol=1e-7)
         assert np.linalg.det(ball.rotation) == pytest.approx(1.0)
-
-
-def test_an_ellipsoid_is_turned_and_not_mirrored():
-    arm = rd.load_robot(random_robot(0))
-    balls = [mark for mark in Overlay(arm).marks(np.zeros(arm.n), np.zeros(arm.n)) if mark.layer == "inertia"]
-    assert balls
-    assert_allclose([np.linalg.det(ball.rotation) for ball in balls], 1.0)
 
 
 def test_nothing_is_drawn_of_what_is_not_there(robot):
@@ -125,9 +120,10 @@ def test_a_capsule_is_drawn_as_a_cylinder_with_two_round_ends():
 
 
 @pytest.mark.skipif(not urdfs(), reason="example-robot-data is not installed")
-def test_public_robots_have_shapes_that_can_be_read():
-    read = 0
-    for path in urdfs().values():
+@pytest.mark.parametrize("each", [4, pytest.param(1, marks=pytest.mark.thorough)])
+def test_public_robots_have_shapes_that_can_be_read(each):
+    read, paths = 0, list(urdfs().values())[::each]
+    for path in paths:
         try:
             robot = rd.load_robot(path)
         except RobotDescriptionError:
@@ -136,7 +132,7 @@ def test_public_robots_have_shapes_that_can_be_read():
         names = {link.name for link in robot.links}
         assert all(shape.link in names and len(shape.color) == 4 for shape in shapes)
         read += any(shape.kind == "mesh" for shape in shapes)
-    assert read > 30
+    assert read > 0.3 * len(paths)
 
 
 @pytest.mark.parametrize(
@@ -229,7 +225,7 @@ def test_meshes_that_are_not_drawn_are_said_once_for_each_reason(tmp_path):
     assert broken.startswith("the mesh broken.obj is not drawn: ")
 
 
-@pytest.mark.parametrize("scale", [0.05, 1.0, 30.0])
+@pytest.mark.parametrize("scale", [0.05, 30.0])
 def test_the_marks_are_as_large_as_the_arm(scale):
     text = (URDF / "rr.urdf").read_text(encoding="utf-8")
     for old in set(re.findall(r'xyz="([^"]*)"', text)):
@@ -246,7 +242,7 @@ def test_the_camera_sees_the_whole_arm_beside_the_panel():
     """In windows of all shapes; the page places its camera by itself, in the pixels of its style."""
     rng = np.random.default_rng(3)
     with page(1280, 800) as shown:
-        for scale, (width, height) in product((0.05, 30.0), ((1280, 800), (800, 600), (390, 844), (2500, 700))):
+        for scale, width, height in ((0.05, 1280, 800), (30.0, 800, 600), (0.05, 390, 844), (30.0, 2500, 700)):
             points = scale * rng.uniform((-1, -0.3, 0), (0.4, 1, 2.5), (300, 3))
             content = f"<!doctype html><head>{page_head(points, scale)}</head>"
             shown.unroute_all()
