@@ -19,7 +19,7 @@ static int follow_swings(const Settings* s, State* m, int i, double q, double v)
     const double peak = fabs(m->swing[i]), before = m->swing_before[i];
     m->swing_time[i] = t - m->swing_begin[i];
     m->swing_distance[i] = sign(m->swing[i]) * (q - m->swing_q[i]);
-    if (before == 0 || peak < before || m->swing_time[i] > LONGEST_SWING) m->swing_first[i] = peak;
+    if (before == 0 || peak < before / SHAKES || m->swing_time[i] > LONGEST_SWING) m->swing_first[i] = peak;
     m->swing_before[i] = peak;
     m->swing[i] = 0; m->swing_begin[i] = t; m->swing_q[i] = q;
   }
