@@ -30,7 +30,7 @@ static int follow_swings(const Settings* s, State* m, int i, double q, double v)
 /* Nonzero if the arm shakes: the velocity error of a joint reverses and does not become smaller. A feedback with the mean
    delay τ and a damping ratio of 0.42 or more reverses it within 4 τ if it is unstable. If the error grows by SHAKES in
    three swings or more, and positions prove the latest one beyond their noise, the feedback is unstable whatever the model
-   says: `time` is the duration of the longest such swing, else 0. */
+   says: `time` is the duration of the longest such swing, else 0. An arm that is moved by hand may be shaken by it. */
 static int shakes(const Settings* s, State* m, double* time) {
   const double longest = 4 * (m->period + m->delay + m->command_delay), *given = m->stepped_reference;
   int found = 0;
@@ -42,24 +42,22 @@ static int shakes(const Settings* s, State* m, double* time) {
     const double takes = greater(m->swing_time[i], m->sampling_last - m->swing_begin[i]);
     if (before == 0 || peak < before) continue;
     found |= takes <= longest;
-    const int grows = first < before && peak >= SHAKES * first && takes <= LONGEST_SWING;
+    const int grows = s->follows && first < before && peak >= SHAKES * first && takes <= LONGEST_SWING;
     if (grows && m->swing_distance[i] > noise_bound(&s->uncertainty, i)) *time = greater(*time, m->swing_time[i]);
   }
   return found;
 }
 
-/* An unstable feedback with the mean delay τ reverses after τ to 2.4 τ, which bounds the delay of the commands. Until the
-   gains are judged with it, natural frequencies are lower by as much as τ is longer. */
+/* An unstable feedback with the mean delay τ reverses after τ to 2.4 τ, which bounds the delay of the commands. The gains
+   are judged with it. If nobody judges them, natural frequencies are lower by as much as τ is longer. */
 static void find_delay(const Settings* s, State* m, double time) {
   const double mean = m->period / 2 + m->delay, ratio = mean / time;
   if (time - mean <= m->found_delay) return;
   m->found_delay = time - mean;
-  m->carried = smaller(m->carried, ratio);
-  EACH {
-    m->carried_stiffness[i] = smaller(m->carried_stiffness[i], ratio * ratio * s->stiffness[i]);
-    m->carried_damping[i] = smaller(m->carried_damping[i], ratio * s->damping[i]);
-  }
   have_judged(s, m);
+  if (m->allowed > 0) return;
+  m->carried = ratio;
+  EACH { m->carried_stiffness[i] = ratio * ratio * s->stiffness[i]; m->carried_damping[i] = ratio * s->damping[i]; }
 }
 
 /* The gains are used, and judged anew. */
