@@ -3,6 +3,7 @@
 
 """Simulator and controller as processes of their own, over real DDS: the loop closes, breaks, and closes again."""
 
+import re
 import signal
 
 import numpy as np
@@ -45,6 +46,21 @@ def test_a_trajectory_without_points_ends_the_one_before(graph, prr):
     publisher.publish(JointTrajectory(joint_names=["elevator"]))
     graph.wait(lambda: abs(elevator("velocity")) < 1e-3, "an arm at rest")
     assert place < elevator("position") < 1.8
+
+
+def test_drives_that_are_too_slow_for_the_gains_are_found_by_the_swings_of_the_arm(graph, prr):
+    states = graph.listen(JointState, "joint_states", 1000)
+    gains = {joint: {"natural_frequency": 68.0} for joint in START}
+    slow = {"initial_position": START, "command_delay": 0.008}
+    _, controller = graph.start_arm(prr, slow, lockstep=True, gains=gains)
+    shoulder = graph.talk(JointTrajectory, "controller/joint_trajectory")
+    graph.wait(lambda: len(states) > 100, "an arm that is held")
+    point = JointTrajectoryPoint(positions=[-0.7], velocities=[0.0])
+    point.time_from_start.sec = 1
+    shoulder.publish(JointTrajectory(joint_names=["shoulder"], points=[point]))
+    graph.wait(lambda: re.search(r"command_delay of 0\.0\d+ s, as the arm shakes", controller.output), "the fault")
+    graph.wait(lambda: np.abs(states[-1].velocity).max() < 0.1, "an arm at rest")
+    assert np.abs([state.velocity for state in states]).max() < 8.0  # the limit
 
 
 def test_a_reset_simulation_goes_on_under_control(graph, prr):

@@ -164,6 +164,7 @@ static void refuse(Request* r, CoreRefusal found) {
 
 /* Sets the gains of the reactions for the rate of the states, which were computed outside the core. */
 static void set_carried(State* m, const Request* r) {
+  if (r->t < m->found_delay) return; /* it was found since the judgement began */
   m->carried = r->value;
   m->stable_until = r->limit; m->command_delay = r->t;
   if (r->number) m->allowed = greater(m->allowed, m->judged_period + m->judged_delay);

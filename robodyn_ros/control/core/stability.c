@@ -48,16 +48,15 @@ static int shakes(const Settings* s, State* m, double* time) {
   return found;
 }
 
-/* An unstable feedback with the mean delay τ reverses after τ to 2.4 τ, which bounds the delay of the commands. The gains
-   are judged with it. If nobody judges them, natural frequencies are lower by as much as τ is longer. */
+/* An unstable feedback with the mean delay τ reverses after τ to 2.4 τ, which bounds the delay of the commands. Until
+   the gains are judged with it, natural frequencies are lower by as much as τ is longer. */
 static void find_delay(const Settings* s, State* m, double time) {
   const double mean = m->period / 2 + m->delay, ratio = mean / time;
   if (time - mean <= m->found_delay) return;
   m->found_delay = time - mean;
-  have_judged(s, m);
-  if (m->allowed > 0) return;
   m->carried = ratio;
   EACH { m->carried_stiffness[i] = ratio * ratio * s->stiffness[i]; m->carried_damping[i] = ratio * s->damping[i]; }
+  have_judged(s, m);
 }
 
 /* The gains are used, and judged anew. */
