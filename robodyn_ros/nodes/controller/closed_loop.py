@@ -34,7 +34,7 @@ from robodyn_ros.nodes.common.messages import NANO
 from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.scheduling import Scheduling
 from robodyn_ros.nodes.controller.locked_model import LockedModel
-from robodyn_ros.nodes.controller.output import LoopStatistics, Output, PublisherConflicts
+from robodyn_ros.nodes.controller.output import Output, PublisherConflicts
 from robodyn_ros.nodes.controller.realtime.periods import Periods
 from robodyn_ros.nodes.controller.realtime.runner import LoopRunner, Motors, make_subscription
 from robodyn_ros.nodes.controller.references import ReferenceInput
@@ -69,20 +69,19 @@ class ClosedLoop:
         loop: ControlLoop,
         joints: tuple[str, ...],
         transmission: Transmission,
-        faults: Faults,
         locked: LockedModel,
     ) -> None:
         self.robot: Robot = loop.robot
         self.enabled = True
-        self.faults = faults
-        self.statistics = LoopStatistics(self.robot.joint_names)
+        self.faults: Faults = node.faults
         self._node, self._clock, self._log = node, node.get_clock(), node.get_logger()
         self.control, self._transmission, self._locked = loop, transmission, locked
         self._active, self._late, self._silent = False, False, ""  # silent: what is missing, "" while states come
         self._clockless = 0  # scans in succession without a publisher of /clock while states come
-        self._output = Output(node, faults, self.robot.joint_names, joints)
-        self.references = ReferenceInput(node, loop, lambda: "" if self._answers else self.state, faults, locked.names)
-        self._periods = Periods(node, loop, self._output, faults, self.statistics, locked, self._on_end)
+        self._output = Output(node, self.robot.joint_names, joints)
+        self.references = ReferenceInput(node, loop, lambda: "" if self._answers else self.state, locked.names)
+        self._periods = Periods(node, loop, self._output, locked, self._on_end)
+        self.statistics = self._periods.statistics
         self.listeners, self.onlookers = self._periods.listeners, self._periods.onlookers
         self._conflicts = PublisherConflicts(node)
         self._qos = NEWEST  # of the joint states

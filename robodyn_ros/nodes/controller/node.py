@@ -39,7 +39,7 @@ from robodyn_ros.control.motion.own_motions import ToolMotion, start_tool_motion
 from robodyn_ros.errors import NotReadyError, RobodynError
 from robodyn_ros.nodes.common.arm_parameters import DescriptionSource, joint_order, make_transmission
 from robodyn_ros.nodes.common.client_library import on_topic, once_running, say_awaited
-from robodyn_ros.nodes.common.diagnostics import UNFORESEEN, Diagnostics, ExceptionGuard, Faults, Report, library_log
+from robodyn_ros.nodes.common.diagnostics import UNFORESEEN, Diagnostics, ExceptionGuard, Report, library_log
 from robodyn_ros.nodes.common.executor import Exit
 from robodyn_ros.nodes.common.messages import serve, serve_later
 from robodyn_ros.nodes.common.parameters import NodeParameters, begin_arm, end_arm, mention_unknown
@@ -120,7 +120,7 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         self._lasting = entities(self)
         try:
             robot = self._description.robot()
-            self._configured = ConfiguredController(self, robot, self._known, self.faults, self._diagnostics.publish)
+            self._configured = ConfiguredController(self, robot, self._known, self._diagnostics.publish)
         except Exception as problem:
             known = isinstance(problem, (RobodynError, ParameterException))
             if not known:  # for example of a plugin
@@ -294,14 +294,12 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
 class ConfiguredController:
     """The parts of a controller node while it is configured."""
 
-    def __init__(
-        self, node: LifecycleNode, whole: Robot, known: dict[str, float], faults: Faults, report: Callable[[], None]
-    ) -> None:
+    def __init__(self, node: LifecycleNode, whole: Robot, known: dict[str, float], report: Callable[[], None]) -> None:
         """RobodynError, ParameterException: a parameter is wrong; or whatever a plugin raises."""
         begin_arm(node)
         own.declare_choice_of_joints(node, whole)
         parameters = NodeParameters(node)
-        self._locked = LockedModel(node, LockedJoints(whole, parameters["joints"]), known, faults)
+        self._locked = LockedModel(node, LockedJoints(whole, parameters["joints"]), known)
         robot = self._locked.robot
         own.declare_joint_parameters(node, robot)
         end_arm(node)
@@ -321,10 +319,9 @@ class ConfiguredController:
             runner.prepare_runner(robot.n)  # now, because compiling it later would delay commands
         made = f"{parameters['controller']} on {parameters['dynamics']} dynamics"
         node.get_logger().info(f"{robot.name}: {robot.n} joints, {made}")
-        self._faults = faults
-        self.loop = ClosedLoop(node, loop, joints, transmission, faults, self._locked)
+        self.loop = ClosedLoop(node, loop, joints, transmission, self._locked)
         self._locked.follow(lambda: self.loop.control.dynamics)
-        self.switching = Switching(node, self.loop, faults)
+        self.switching = Switching(node, self.loop)
         frames = Frames(node, self.loop)
         self._streams = StreamInput(node, self.loop, frames)
         self._target = TargetInput(node, self.loop, motion, frames, report)
@@ -346,7 +343,7 @@ class ConfiguredController:
         except Exception as problem:  # of a law: the other values are reported nevertheless
             complaint = raised(problem)
         if complaint:
-            self._faults.count(COMPLAINT, complaint)
+            self.loop.faults.count(COMPLAINT, complaint)
         if self.loop.references.latest is not None:
             values["reference age [s]"] = perf_counter() - self.loop.references.latest
         values.update(self.contact.report())
