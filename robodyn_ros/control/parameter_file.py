@@ -109,6 +109,11 @@ class LoadedParameters(dict[str, Any]):
         """Name → its file and line, as the beginning of a message, for the values that come from a file."""
         return {name: f"{place}:" for name, place in self.places.items()}
 
+    def refuse_replaced(self, node: str) -> None:
+        """Refuse (InputError) former names of parameters of a node, with their places."""
+        for name in self:
+            refuse_replaced(name, self.located_names().get(name, ""), node)
+
     def __or__(self, other: Mapping[str, Any]) -> LoadedParameters:  # type: ignore[override]
         both = LoadedParameters(self, self.places)
         both |= other
