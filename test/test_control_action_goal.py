@@ -23,6 +23,7 @@ import robodyn_ros as rd
 from robodyn_ros.control import ControlLoop, GravityCompensation, rest_to_rest
 from robodyn_ros.control.motion.goals import RESULTS, ActionGoal, Tolerances, TrajectoryGoal, goal_tolerances
 from robodyn_ros.errors import InputError, LimitError, NotReadyError
+from robodyn_ros.nodes.controller import closed_loop
 from robodyn_ros.nodes.controller import follow_joint_trajectory as module
 from robodyn_ros.nodes.controller.follow_joint_trajectory import is_available
 
@@ -361,15 +362,15 @@ def test_the_state_of_the_controller_and_the_reference_at_a_time(monkeypatch):
         control=inner,
         references=SimpleNamespace(check_open=check_open),
     )
-    module.ControllerState(node, loop)
-    query = module.QueryState(node, loop)
+    module.show_state(node, loop)
+    query = module.serve_query(node, loop)
     q = np.array([0.3, -0.2, 0.5])
     inner.update(10.0, 10.0, q, np.zeros(3))
     trajectory = rest_to_rest([q, q + [0.1, 0.2, -0.3]], [0.0, 2.0])
     inner.follow(trajectory)
     command = inner.update(10.01, 10.01, q + 1e-3, np.full(3, 0.01))
     clock = [5.0]
-    monkeypatch.setattr(module, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(closed_loop, "perf_counter", lambda: clock[0])
     for clock[0] in (5.0, 5.0 + 0.9 * module.STATE_PERIOD, 5.0 + 1.1 * module.STATE_PERIOD):
         listeners[0]("stamp", command)
         inner.scale_speed(0.5)
@@ -385,7 +386,7 @@ def test_the_state_of_the_controller_and_the_reference_at_a_time(monkeypatch):
     np.testing.assert_allclose(said.output.effort, command.effort)
     for at in (10.01, 11.3, 12.0, 15.0):
         request = SimpleNamespace(time=SimpleNamespace(sec=int(at), nanosec=round(at % 1 * 1e9)))
-        answer = query._on_query(request, SimpleNamespace())
+        answer = query(request, SimpleNamespace())
         expected = trajectory.sample(min(at - 10.0, 2.0))
         assert answer.success
         assert answer.name == list(robot.joint_names)
@@ -397,11 +398,11 @@ def test_the_state_of_the_controller_and_the_reference_at_a_time(monkeypatch):
         inner.core.state.time[...] += 0.05  # the thread has taken a state
 
     inner.requester, request = asked_meanwhile, SimpleNamespace(time=SimpleNamespace(sec=11, nanosec=0))
-    answer = query._on_query(request, SimpleNamespace())
+    answer = query(request, SimpleNamespace())
     np.testing.assert_allclose(answer.position, trajectory.sample(1.0).q, atol=1e-6)
     inner.requester = None
     closed[0] = "the controller is inactive"
-    answer = query._on_query(request, SimpleNamespace())
+    answer = query(request, SimpleNamespace())
     assert (answer.success, answer.message) == (False, "the controller is inactive")
 
 

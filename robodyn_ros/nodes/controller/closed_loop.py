@@ -18,6 +18,7 @@ are detected even while a simulation is paused; the time without states is simul
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import perf_counter, sleep
 from typing import Any
 
@@ -28,7 +29,7 @@ from sensor_msgs.msg import JointState
 from robodyn_ros.control import Command, Controller, ControlLoop, LoopSettings
 from robodyn_ros.control.drives import MitSettings, Transmission
 from robodyn_ros.errors import NotReadyError
-from robodyn_ros.nodes.common.client_library import NEWEST, PARTS, set_period, steady_timer
+from robodyn_ros.nodes.common.client_library import NEWEST, PARTS, RELIABLE, set_period, steady_timer
 from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.messages import NANO
 from robodyn_ros.nodes.common.parameters import NodeParameters
@@ -321,3 +322,26 @@ class ClosedLoop:
         if self._clockless == 2:  # not while the graph is being discovered
             self._log.warning(CLOCKLESS)
         self.control.set_publisher_conflict(self._conflicts.scan(self.control.settings.safety.state_publishers))
+
+
+def show_latest(
+    node: LifecycleNode, loop: ClosedLoop, topic: str, message: Any, period: float, fill: Callable[[Command], bool]
+) -> None:
+    """Publish a message about the latest command and its state, with the stamp of the state: while the topic has
+    subscribers, after a period [s] at least. ``fill`` writes the other contents of the message; False to send none.
+    """
+    publisher: Any = node.create_lifecycle_publisher(type(message), topic, RELIABLE)
+    due, is_wanted = 0.0, False
+
+    def on_command(stamp: Time, command: Command) -> bool:
+        nonlocal due, is_wanted
+        now = perf_counter()
+        if now < due or command.state is None:
+            return is_wanted
+        due, is_wanted = now + period, publisher.get_subscription_count() > 0
+        message.header.stamp = stamp
+        if is_wanted and fill(command):
+            publisher.publish(message)
+        return is_wanted
+
+    loop.onlookers.append(on_command)

@@ -53,7 +53,7 @@ from robodyn_ros.nodes.controller.locked_model import LockedModel
 from robodyn_ros.nodes.controller.parameters import Switching, is_fixed_while_configured, make_dynamics
 from robodyn_ros.nodes.controller.payload import PayloadEstimation
 from robodyn_ros.nodes.controller.realtime import runner
-from robodyn_ros.nodes.controller.tool import Frames, StreamInput, TargetInput, ToolPose
+from robodyn_ros.nodes.controller.tool import Frames, StreamInput, TargetInput, show_tool_pose
 from robodyn_ros.plugins import raised
 from robodyn_ros.robot import LockedJoints, Robot, tip
 
@@ -325,10 +325,10 @@ class ConfiguredController:
         frames = Frames(node, self.loop)
         self._streams = StreamInput(node, self.loop, frames)
         self._target = TargetInput(node, self.loop, motion, frames, report)
-        ToolPose(node, self.loop, tool)
+        show_tool_pose(node, self.loop, tool)
         if jtc.is_available():
-            jtc.ControllerState(node, self.loop)
-            jtc.QueryState(node, self.loop)
+            jtc.show_state(node, self.loop)
+            jtc.serve_query(node, self.loop)
         self.contact = ContactTopics(node, self.loop, transmission)
         self.estimates = Estimates(node, self.loop)
         self.payload = PayloadEstimation(node, self.loop)
