@@ -242,7 +242,9 @@ def take_joints(robot: Robot, *nodes: dict[str, Any]) -> Robot:
 def take_locked(
     robot: Robot, nodes: Sequence[dict[str, Any]], free: Sequence[str] | None, locked: Mapping[str, float]
 ) -> ChosenJoints:
-    """As :func:`.chosen_joints`; positions that ``locked`` lacks are taken out of the parameters of the nodes."""
+    """As :func:`.chosen_joints`; positions that ``locked`` lacks are those of the nodes' parameters, which are removed:
+    ``locked_joints`` of any node before ``initial_position`` of any. InputError: one is no number, also if not used.
+    """
     others = [name for name in robot.joint_names if (name in locked if free is None else name not in free)]
     found = {}
     for name, part, parameters in product(others, ("initial_position", "locked_joints"), nodes):
