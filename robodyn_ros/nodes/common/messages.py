@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from time import monotonic
 from typing import Any
 from weakref import proxy
 
@@ -329,6 +330,7 @@ def serve_later(node: Any, name: str, begin: Callable[[], Future]) -> None:
         def done(future: Future) -> None:
             success, message = future.result()
             send(own, Trigger.Response(success=success, message=message), header)
+            node.answered = monotonic()
 
         response.add_done_callback(node.guarded(done))
 

@@ -17,6 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
+from time import monotonic
 from typing import Any
 
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
@@ -69,19 +70,11 @@ class FollowJointTrajectory:
             goal_callback=node.guarded(self._on_goal, lambda *_: GoalResponse.REJECT),
             cancel_callback=node.guarded(self._on_cancel, lambda *_: CancelResponse.REJECT),
         )
-        self._timer = steady_timer(node, PERIOD, self._update, autostart=False)  # it runs while there are goals
+        self._timer = steady_timer(node, PERIOD, self.update, autostart=False)  # it runs while there are goals
 
     def destroy(self) -> None:
-        """Send the results of goals, as no executor runs any more, and withdraw the action."""
+        """Withdraw the action."""
         self._node.destroy_timer(self._timer)
-        for running in self._goals:
-            if running.handle is not None and (result := running.goal.result) is not None:
-                response = self._type.Impl.GetResultService.Response()
-                response.result, response.status = self._finish(running.handle, result), running.handle.status
-                # rclpy has no public function for a result that its executor does not send
-                future = self._server._result_futures[bytes(running.handle.goal_id.uuid)]
-                future._set_executor(None)
-                future.set_result(response)
         self._server.destroy()
 
     def _on_goal(self, goal: Any) -> GoalResponse:
@@ -119,6 +112,7 @@ class FollowJointTrajectory:
         self._goals = [each for each in self._goals if each.handle is not None or each not in older]
         running.handle, running.ended = handle, Future(executor=self._node.executor)
         self._timer.reset()
+        self.update()  # it may have ended already
         return self._finish(handle, await running.ended)
 
     def _finish(self, handle: Any, result: GoalResult) -> Any:
@@ -129,7 +123,7 @@ class FollowJointTrajectory:
         {"succeeded": handle.succeed, "aborted": handle.abort, "canceled": handle.canceled}[result.status]()
         return self._type.Result(error_code=result.code, error_string=result.text)
 
-    def _update(self) -> None:
+    def update(self) -> None:
         """Publish feedback on active goals, and give the result of those that have ended."""
         for running in [each for each in self._goals if each.ended is not None]:
             if (result := running.goal.result) is None:
@@ -137,6 +131,7 @@ class FollowJointTrajectory:
             else:
                 self._goals.remove(running)
                 running.ended.set_result(self._explained(result))
+                self._node.answered = monotonic()
         if all(each.ended is None for each in self._goals):
             self._timer.cancel()
 

@@ -170,11 +170,20 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         self._cleanup()
         return super().on_error(state)
 
-    def destroy_node(self) -> None:
-        """Send the final command as in :meth:`on_deactivate`, answer all clients, save the law's memory, then end."""
-        if self._configured is not None and self.context.ok():
+    def finish(self) -> None:
+        """Send the final command as in :meth:`on_deactivate`, save the law's memory, and answer all clients."""
+        if self._configured is not None:
             self.guarded(self._configured.end)()
             self._configured.loop.wait_until_delivered()
+        if self._action is not None:
+            self._action.update()
+        self._configured = None
+        super().finish()
+
+    def destroy_node(self) -> None:
+        """Finish, if that has not been done, then end."""
+        if self.context.ok():
+            self.finish()
         if self._action is not None:
             self._action.destroy()
         super().destroy_node()
