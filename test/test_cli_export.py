@@ -57,10 +57,11 @@ def test_the_step_has_the_model_of_the_parameters(command):
         (["joints:=wrist"], "joints: must be a list of names, not 'wrist'"),
         (["joints:=3"], "joints: must be a list of names, not 3"),
         (["joints:=[wrist]", "locked_joints.shoulder:=up"], "locked_joints.shoulder: must be a number, not 'up'"),
+        (["--lock shoulder=0.3", "locked_joints.shoulder:=up"], "locked_joints.shoulder: must be a number, not 'up'"),
     ],
 )
 def test_joints_are_chosen_by_names_and_locked_at_numbers(given, problem, command):
-    options = [text for one in given for text in ("-p", one)]
+    options = [text for one in given for text in (one.split() if one.startswith("--") else ("-p", one))]
     assert problem in command("export", PRR, "--language", "c", "--of", "step", "--out", "-", *options)[2]
 
 

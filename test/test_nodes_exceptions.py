@@ -5,10 +5,13 @@
 
 import ast
 import signal
+import subprocess
+import sys
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
+import pytest
 from changed_node import MESSAGE, changed, fail
 from free_port import free_port
 from sensor_msgs.msg import JointState
@@ -125,3 +128,41 @@ def test_every_node_and_every_callback_of_a_future_is_guarded():
                 assert isinstance(callback, ast.Call), f"{path}:{item.lineno}"
                 assert ast.unparse(callback.func).endswith(".guarded"), f"{path}:{item.lineno}"
     assert nodes == 10 and callbacks
+
+
+LAST = """
+import sys, time
+from rclpy.node import Node
+from rclpy.task import Future
+from robodyn_ros.nodes.common import executor
+from robodyn_ros.nodes.common.client_library import once_running, steady_timer
+from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
+
+class Last(ExceptionGuard, Node):
+    def __init__(self, end):
+        super().__init__("last")
+        once_running(self, lambda: end(self.begin()))
+
+    def begin(self):
+        self.waits = Future(executor=self.executor)
+        self.executor.create_task(self.send)
+        steady_timer(self, 0.001, lambda: self.waits.done() and print("a command"))
+        return 0
+
+    async def send(self):
+        await self.waits
+        print("the result of an action")
+
+    def finish(self):
+        self.waits.set_result(True)
+        self.answered = time.monotonic() - {ago}
+        super().finish()
+
+sys.exit(executor.run(Last))
+"""
+
+
+@pytest.mark.parametrize(("ago", "said"), [(0.0, "the result of an action\n"), (60.0, "")])
+def test_a_node_that_ends_stays_only_to_deliver_its_last_answers(graph, ago, said):
+    done = subprocess.run([sys.executable, "-c", LAST.format(ago=ago)], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, said, "")

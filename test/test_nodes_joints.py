@@ -45,7 +45,7 @@ def test_a_continuous_joint_that_carries_the_arm_is_where_it_is_in_any_turn(prr,
     """At the seam of its encoder it was refused as another position."""
     monkeypatch.setattr(locked_model, "NodeParameters", lambda _: {"locked_joints.shoulder": np.pi})
     joints = rd.robot.LockedJoints(rd.load_robot(prr.replace("revolute", "continuous")), ["elevator", "wrist"])
-    model = locked_model.LockedModel(MagicMock(), joints, {}, MagicMock())
+    model = locked_model.LockedModel(MagicMock(), joints, {})
     model.known["shoulder"] = stands
     with pytest.raises(NotReadyError, match=said) if said else nullcontext():
         model.check()

@@ -15,7 +15,6 @@ from std_srvs.srv import Trigger
 from test_control_tool_stream import Streamed
 
 import robodyn_ros as rd
-from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.messages import to_pose
 from robodyn_ros.nodes.controller import references
 from robodyn_ros.nodes.controller.references import ReferenceInput
@@ -119,7 +118,7 @@ def test_a_stream_to_the_tool_goes_on_where_a_stream_of_positions_ended_just_bef
     monkeypatch.setattr(references, "LargeMessages", MagicMock())
     arm, now, node = Streamed("prr"), SimpleNamespace(nanoseconds=0), MagicMock()
     node.get_clock.return_value.now.return_value = now
-    given = ReferenceInput(node, arm.loop, lambda: "", Faults(lambda text: None))
+    given = ReferenceInput(node, arm.loop, lambda: "")
     begin = arm.q.copy()
     for k in range(10):
         now.nanoseconds = round(arm.t * 1e9)

@@ -245,12 +245,13 @@ def test_a_message_that_cannot_be_published_is_counted_and_nothing_else():
             raise RCLError("Failed to publish: cannot publish data")
 
     class Node:
+        faults = Faults(lambda _: None)
+
         def create_lifecycle_publisher(self, *_):
             return Publisher()
 
-    faults = Faults(lambda _: None)
-    Topic(Node(), faults, "~/tracking_error", JointState(name=ARM), 3, "position").publish((1, 2), position=np.ones(3))
-    assert faults.counts == {"message not published": 1}
+    Topic(Node(), "~/tracking_error", JointState(name=ARM), 3, "position").publish((1, 2), position=np.ones(3))
+    assert Node.faults.counts == {"message not published": 1}
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import sys
 from argparse import ArgumentParser, Namespace, _ActionsContainer
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import isfinite, isnan
 from typing import Any, NamedTuple
 
@@ -21,11 +21,11 @@ from robodyn_ros.cli.verb import add_option, number
 from robodyn_ros.control.limits import check_position_limits
 from robodyn_ros.control.motion.point_to_point import durations, rest_to_rest
 from robodyn_ros.control.motion.trajectory import Trajectory
-from robodyn_ros.control.parameter_file import position_given, take_joints
+from robodyn_ros.control.parameter_file import take_joints, take_locked
 from robodyn_ros.errors import InputError, LimitError, is_it
 from robodyn_ros.robot import Array, DescriptionSettings, Joint, Robot
 from robodyn_ros.robot.description import read_document
-from robodyn_ros.robot.reduction import chosen_joints, joints_between
+from robodyn_ros.robot.reduction import joints_between
 from robodyn_ros.robot.urdf import ACCEPTED, build
 from robodyn_ros.robot.xacro import with_arguments
 from robodyn_ros.settings import NONE, split_names
@@ -112,15 +112,12 @@ def without_locked(robot: Robot, *nodes: dict[str, Any], args: Namespace) -> Rob
     """
     free, locked = _joints_given(robot, args)
     if free is None and not locked:
-        if not any("joints" in node for node in nodes):
-            return robot
         return take_joints(robot, *nodes)
-    chosen = chosen_joints(robot, free, _locked_by(nodes, robot, free) | locked)
+    for node in nodes:
+        node.pop("joints", None)
+    chosen = take_locked(robot, nodes, free, locked)
     for name in chosen.assumed:
         print(f"joint {name} is locked at {chosen.locked[name]:.4g}, the middle of its range", file=sys.stderr)
-    for node in nodes:
-        for name in ("joints", *(f"{part}.{joint}" for part in POSITIONS for joint in chosen.locked)):
-            node.pop(name, None)
     return chosen.robot
 
 
@@ -148,22 +145,6 @@ def whole_arm(args: Namespace) -> Robot:
         args: of the verb, with those of :func:`add_arm`.
     """
     return build(read_document(arm_source(args)), arm_settings(args))
-
-
-POSITIONS = ("initial_position", "locked_joints")
-"""Parameters of nodes with the position of a locked joint; the later one overrides the earlier."""
-
-
-def _locked_by(nodes: Sequence[Mapping[str, Any]], robot: Robot, free: Sequence[str] | None) -> dict[str, float]:
-    """Positions of the locked joints by the parameters of nodes; only parameters with a joint's name count."""
-    return {
-        name: position
-        for part in POSITIONS
-        for node in nodes
-        for name in robot.joint_names
-        if free is not None and name not in free and f"{part}.{name}" in node
-        if (position := position_given(f"{part}.{name}", node[f"{part}.{name}"])) is not None
-    }
 
 
 def _joints_given(robot: Robot, args: Namespace) -> tuple[list[str] | None, dict[str, float]]:

@@ -26,13 +26,7 @@ from typing import Any, NamedTuple
 from robodyn_ros.checks import check_choice
 from robodyn_ros.cli.console import warn
 from robodyn_ros.control.loop_settings import loop_default_values
-from robodyn_ros.control.parameter_file import (
-    FileParameters,
-    LoadedParameters,
-    parse_parameter,
-    read_parameters,
-    refuse_replaced,
-)
+from robodyn_ros.control.parameter_file import FileParameters, LoadedParameters, parse_parameter, read_parameters
 from robodyn_ros.dynamics import STANDARD_GRAVITY
 from robodyn_ros.errors import InputError, is_it, misspelt
 from robodyn_ros.robot import Robot
@@ -295,9 +289,7 @@ def gather(files: Sequence[Path], given: Sequence[str], nodes: Sequence[str] = N
         for parameters in [found[node]] if node in found else found.values():
             parameters |= {own if node in found else name: value}
     for node, parameters in found.items():
-        places = parameters.located_names()
-        for name in parameters:
-            refuse_replaced(name, places.get(name, ""), node)
+        parameters.refuse_replaced(node)
     return found
 
 

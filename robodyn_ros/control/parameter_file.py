@@ -11,17 +11,18 @@ from __future__ import annotations
 import json
 import re
 from collections import ChainMap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import Field, fields
 from functools import lru_cache
+from itertools import product
 from math import isnan, nan
 from pathlib import Path
 from typing import Any, TypeVar
 
 from robodyn_ros.errors import ConfigurationError, InputError, Place, RobodynError, is_it, misspelt
 from robodyn_ros.robot import Robot
-from robodyn_ros.robot.reduction import chosen_joints
+from robodyn_ros.robot.reduction import ChosenJoints, chosen_joints
 from robodyn_ros.settings import of_parameter, parameter_name
 
 Settings = TypeVar("Settings")
@@ -107,6 +108,11 @@ class LoadedParameters(dict[str, Any]):
     def located_names(self) -> dict[str, str]:
         """Name → its file and line, as the beginning of a message, for the values that come from a file."""
         return {name: f"{place}:" for name, place in self.places.items()}
+
+    def refuse_replaced(self, node: str) -> None:
+        """Refuse (InputError) former names of parameters of a node, with their places."""
+        for name in self:
+            refuse_replaced(name, self.located_names().get(name, ""), node)
 
     def __or__(self, other: Mapping[str, Any]) -> LoadedParameters:  # type: ignore[override]
         both = LoadedParameters(self, self.places)
@@ -230,13 +236,22 @@ def take_joints(robot: Robot, *nodes: dict[str, Any]) -> Robot:
             raise InputError("joints", f"must be a list of names, not {joints!r}", joints)
     if any(set(joints) != set(named[0]) for joints in named):
         raise InputError("joints", f"differ between the nodes: {' and '.join(map(str, named))}", named)
-    locked = {}
-    for name in robot.joint_names:
-        for parameters in nodes if name not in named[0] else ():
-            for prefix in ("initial_position.", "locked_joints."):
-                if (position := position_given(prefix + name, parameters.pop(prefix + name, nan))) is not None:
-                    locked[name] = position
-    return chosen_joints(robot, named[0], locked).robot
+    return take_locked(robot, nodes, named[0], {}).robot
+
+
+def take_locked(
+    robot: Robot, nodes: Sequence[dict[str, Any]], free: Sequence[str] | None, locked: Mapping[str, float]
+) -> ChosenJoints:
+    """As :func:`.chosen_joints`; positions that ``locked`` lacks are those of the nodes' parameters, which are removed:
+    ``locked_joints`` of any node before ``initial_position`` of any. InputError: one is no number, also if not used.
+    """
+    others = [name for name in robot.joint_names if (name in locked if free is None else name not in free)]
+    found = {}
+    for name, part, parameters in product(others, ("initial_position", "locked_joints"), nodes):
+        full = f"{part}.{name}"
+        if (position := position_given(full, parameters.pop(full, nan))) is not None:
+            found[name] = position
+    return chosen_joints(robot, free, found | dict(locked))
 
 
 def read_parameters(path: Path, node: str, namespace: str = "", *, named: bool = False) -> LoadedParameters:

@@ -16,8 +16,6 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros.control import limits
-from robodyn_ros.control.compiled_step import CompiledStep
-from robodyn_ros.control.contact import Contact
 from robodyn_ros.control.core_library import CODES, core_structs
 from robodyn_ros.control.export.controller_parameters import FINAL_COMMANDS, ExportedParameter, members
 from robodyn_ros.control.faults import sampling
@@ -39,7 +37,7 @@ from robodyn_ros.engine.listing import c_number
 from robodyn_ros.engine.program import Program, digest
 from robodyn_ros.engine.tracing import TracedArray, column, elements_of, symbols
 from robodyn_ros.errors import ConfigurationError
-from robodyn_ros.robot import Array, Inertial, Robot, random_positions
+from robodyn_ros.robot import Array, Inertial, Link, Robot, random_positions
 
 ODD_STEPS = 20  #: Number of steps after which every number of a law's memory has changed.
 PER_LINE = 4  #: Elements in a line of a table.
@@ -124,16 +122,30 @@ def uncertainty_in_c(dynamics: CompiledDynamics, names: list[str]) -> tuple[Prog
     )
 
 
-def formulas(n: int) -> dict[str, Program]:
-    """Other quantities computed from parameters, for n joints: name of the function → its formula in Python, traced."""
+def gains_program(n: int) -> Program:
+    """The gains of n joints, computed from parameters at run time: traced from Python."""
     joints = dict.fromkeys(("inertia", "scale", *(item.name for item in fields(JointGains))), (n,))
-    payload = _traced("payload", {"mass": (), "com": (3,), "moments": (6,)}, _payload)
-    return {"gains": _traced("gains", joints, gains_by_inertia), "payload": payload}
+    return _traced("gains", joints, gains_by_inertia)
 
 
-def _payload(mass: Any, com: Any, moments: Any) -> list[Any]:
-    inertia: Any = TracedArray(elements_of(moments)[np.array(inertia_of(range(6)))])
-    return [parameters_of(Inertial(mass, com, inertia))]
+def model_program(dynamics: CompiledDynamics, tool: Link) -> Program:
+    """The parameters of the model and of its sensitivity (:func:`.sensitivity_parameters`), computed at run time from
+    gravity and the payload of the tool: traced from Python.
+    """
+    own, mapping, place = dynamics.parameters, dynamics.inertial_map, slice(10 * tool.body, 10 * tool.body + 10)
+    joints = [*own.armature, *own.viscous, *own.coulomb]
+    seen = np.array([to_parameters(moved(part, tool.pose)) for part in BASIS]).T  # (10, 10), from the tool's frame
+
+    def formula(gravity: Any, mass: Any, com: Any, moments: Any) -> list[Any]:
+        inertia: Any = TracedArray(elements_of(moments)[np.array(inertia_of(range(6)))])
+        held = seen @ parameters_of(Inertial(mass, com, inertia))
+        bodies: Any = TracedArray(elements_of(own.inertial))
+        bodies[place] += held
+        numbers = mapping @ own.inertial + mapping[:, place] @ held  # to the last bit as in the node without a payload
+        return [np.concatenate([dynamics._tree.base.T @ gravity, joints, numbers, bodies])]
+
+    key = dynamics.key, type(dynamics).__qualname__, tool.name, joints, own.inertial.tolist()
+    return _traced("numbers", {"gravity": (3,), "mass": (), "com": (3,), "moments": (6,)}, formula, key=key)
 
 
 Shapes = Mapping[str, tuple[int, ...]]
@@ -156,24 +168,15 @@ class Arm:
     """The part of an exported controller that depends on the arm, as C."""
 
     def __init__(
-        self,
-        robot: Robot,
-        law: Controller,
-        step: CompiledStep,
-        parameters: list[ExportedParameter],
-        bare: Array,
-        contact: Contact | None,
-        stream: StreamedTool,
-        law_keeps: Array,
+        self, loop: ControlLoop, parameters: list[ExportedParameter], stream: StreamedTool, law_keeps: Array
     ) -> None:
-        """``bare`` has the parameters of the model and of its sensitivity, without a payload; ``law_keeps`` is 1 for
-        each number of the law's memory that is kept when settings change.
-        """
-        self._contact, self._stream, self._law_keeps = contact, stream, law_keeps
-        self._robot, self._law, self._step, self._parameters = robot, law, step, parameters
-        assert isinstance(law.dynamics, CompiledDynamics)
-        self._dynamics: CompiledDynamics = law.dynamics
-        self._bare, self._bare_bodies = np.split(bare, [len(self._dynamics.symbols)])
+        """``loop`` runs in C; ``law_keeps`` is 1 for each number of the law's memory that new settings keep."""
+        settings, step = loop.settings, loop.compiled_step
+        law, dynamics = settings.controller, settings.controller.dynamics
+        assert step is not None and isinstance(dynamics, CompiledDynamics)
+        self._control, self._law, self._step, self._contact = loop, law, step, settings.contact
+        self._dynamics, self._robot = dynamics, dynamics.robot
+        self._parameters, self._stream, self._law_keeps = parameters, stream, law_keeps
         self._members = members(parameters)
         self._safety = [name for name in SafetySettings.__dataclass_fields__ if name in self._members]
         self.uncertainty, self._find_uncertainty = uncertainty_in_c(self._dynamics, self._safety)
@@ -211,11 +214,11 @@ typedef struct {{
         wide |= {name: len(KINDS) for name in self._members if name.startswith("faults_")}
         return [(name, wide.get(name, size if size > 1 else None)) for name, size in self._members.items()]
 
-    def data(self, loop: ControlLoop) -> str:
+    def data(self) -> str:
         """``arm_data.h``: the numbers of the arm, and the first state and settings of the loop. ConfigurationError: the
         law has no gains to set.
         """
-        return "\n\n".join([self._constants(), *self._words(), *self._loop(loop), *self._model()]) + "\n"
+        return "\n\n".join([self._constants(), *self._words(), *self._loop(), *self._model()]) + "\n"
 
     def _step_places(self) -> dict[str, int]:
         """Name → index among the settings of the step, for those that are computed at run time."""
@@ -253,8 +256,7 @@ typedef struct {{
             "OBSERVER_ARRAYS": len(observer_widths),
             "OBSERVER_NUMBERS": sum(observer_widths),
             "MODEL_WIDTH": len(dynamics.symbols),
-            "INERTIAL_WIDTH": len(dynamics.inertial_map),
-            "BODIES_WIDTH": len(self._bare_bodies),
+            "BODIES_WIDTH": len(dynamics.parameters.inertial),
             "POSES": limits.POSES,
             "HELD_POSES": round(limits.HELD * limits.POSES),
             **{f"LEAVE_{name.upper()}": place for place, name in enumerate(FINAL_COMMANDS)},
@@ -282,9 +284,9 @@ typedef struct {{
             f"static const Parameters FIRST_PARAMETERS = {{\n{self._first()}\n}};",
         ]
 
-    def _loop(self, loop: ControlLoop) -> list[str]:
+    def _loop(self) -> list[str]:
         """The first settings of the loop, its step and its observer, and the code that sets them by parameters."""
-        step, settings = self._step, loop.core_settings.record
+        step, settings = self._step, self._control.core_settings.record
         observer_widths, observer_numbers = self._observer()
         has_memory, none = len(step.law_memory) > 0, np.zeros(1)
         kinds = {name: settings.array.dtype[name].kind for name in vars(settings.fields) if name in self._safety}
@@ -312,20 +314,8 @@ typedef struct {{
         inertia, feedback = np.diagonal(dynamics.mass_matrix(robot.home)), law_feedback(self._law)
         frequency = np.maximum(np.sqrt(feedback.stiffness / inertia), 0.5 * feedback.damping / inertia)
         poses = np.array([robot.home, *random_positions(robot, limits.POSES - 1)])
-        tool = robot.link(self._stream.link)
-        payload_map = np.array([to_parameters(moved(part, tool.pose)) for part in BASIS]).T  # (10, 10)
         return [
             "/* --- the model */",
-            "/* Rotation of the gravity vector from the root link's frame to the base's. */",
-            table("ROOT_TO_BASE", dynamics._tree.base.T.ravel()),
-            "/* The parameters of the model without a payload. */",
-            table("FIRST_MODEL", self._bare),
-            "/* The inertial parameters of the bodies without a payload, and their map to those of the model. */",
-            table("FIRST_BODIES", self._bare_bodies),
-            table("INERTIAL_MAP", dynamics.inertial_map.ravel()),
-            "/* The tool's body, and the map from a payload's inertial parameters to those of the body. */",
-            f"enum {{ PAYLOAD_BODY = {tool.body} }};",
-            table("PAYLOAD_MAP", payload_map.ravel()),
             table("HOME", robot.home),
             table("FIRST_FREQUENCY", frequency),
             table("POSITIONS", poses),

@@ -24,20 +24,20 @@ from robodyn_ros import __version__
 from robodyn_ros.about import with_licence
 from robodyn_ros.control.core_library import core_files
 from robodyn_ros.control.export import controller_parameters
-from robodyn_ros.control.export.arm_data import Arm, formulas, resumed
+from robodyn_ros.control.export.arm_data import Arm, gains_program, model_program, resumed
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import make_loop_settings, model_parameters, with_streams
 from robodyn_ros.control.motion.streams import StreamedTool
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.dynamics import CompiledDynamics, Dynamics
-from robodyn_ros.dynamics.sensitivity import sensitivity_parameters, sensitivity_program
+from robodyn_ros.dynamics.sensitivity import sensitivity_program
 from robodyn_ros.dynamics.symbolic.listing import facts, plain
 from robodyn_ros.engine.codegen import scalar_source
 from robodyn_ros.engine.program import Program
 from robodyn_ros.engine.tracing import TraceError
 from robodyn_ros.errors import ConfigurationError, InputError, NotReadyError
 from robodyn_ros.kinematics import Kinematics
-from robodyn_ros.robot import Array, Robot
+from robodyn_ros.robot import Robot
 from robodyn_ros.settings import TOOL
 
 TEMPLATES = Path(__file__).with_name("ros2_control")
@@ -155,7 +155,7 @@ def export_package(
         raise ConfigurationError(f"the model {type(dynamics).__name__} has no expressions that could be written as C")
     defaults = controller_parameters.known_defaults(robot, given, law)
     values = FileParameters(given, defaults)
-    bare = _configured(dynamics, model_parameters(values, robot))
+    dynamics.configure(**model_parameters(values, robot))
     try:
         frozen = controller_parameters.frozen_groups(given, defaults, dynamics, law)
         settings = with_streams(make_loop_settings(values, dynamics, law), values)
@@ -165,8 +165,8 @@ def export_package(
         parameters = controller_parameters.exported_parameters(robot, given, law, frozen)
         stream = StreamedTool.of(robot, values[TOOL.name])
         twins = (make_loop_settings(values, dynamics, law).controller for _ in range(2))
-        arm = Arm(robot, settings.controller, step, parameters, bare, settings.contact, stream, resumed(*twins))
-        data = arm.data(loop)
+        arm = Arm(loop, parameters, stream, resumed(*twins))
+        data = arm.data()
     except (TraceError, NotReadyError) as cause:
         raise ConfigurationError(f"{law} cannot be written as C: {cause}") from cause
     comment = "\n".join(["/*", *(f" * {line}".rstrip() for line in facts(dynamics)), " */", ""])
@@ -191,14 +191,6 @@ def export_package(
         **_from_templates(words),
     }
     return ExportedFiles({name: with_licence(name, text) for name, text in found.items() if text}, frozen)
-
-
-def _configured(dynamics: CompiledDynamics, model: Mapping[str, Any]) -> Array:
-    """Set the parameters of a model; return those of its sensitivity without a payload."""
-    dynamics.configure(**{**model, "payload": None})
-    bare = sensitivity_parameters(dynamics)
-    dynamics.configure(**model)
-    return bare
 
 
 def _words(robot: Robot, maintainer: Maintainer | None) -> dict[str, str]:
@@ -233,7 +225,8 @@ def _model_files(dynamics: CompiledDynamics, arm: Arm, tool: StreamedTool) -> di
     functions = {name: dynamics.program(name) for name in QUANTITIES} | {
         "sensitivity": sensitivity_program(dynamics),
         "uncertainty": arm.uncertainty,
-        **formulas(dynamics.robot.n),
+        "gains": gains_program(dynamics.robot.n),
+        "numbers": model_program(dynamics, dynamics.robot.link(tool.link)),
         "tool": tool.program,
         "links": kinematics.poses_program(),
         "contact_link": kinematics.program(arm.contact_link or tool.link),

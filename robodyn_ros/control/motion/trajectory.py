@@ -237,8 +237,8 @@ def read_trajectory(path: str | os.PathLike[str], robot: Robot) -> Trajectory:
     try:
         names, points = list(content["joint_names"]), content["points"]
         times = [point["time_from_start"]["sec"] + point["time_from_start"]["nanosec"] / NANO for point in points]
-        rows = {field: _rows(field, points, len(names)) for field in FIELDS}
-    except ValueError as cause:
+        rows = {field: rows_of(field, [point.get(field) or [] for point in points], len(names)) for field in FIELDS}
+    except (ValueError, InputError) as cause:
         raise InputError("trajectory", f"{where} is no JointTrajectory: {cause}", path) from cause
     except (KeyError, TypeError) as cause:
         needed = "joint_names, and points with positions and time_from_start, of sec and nanosec"
@@ -258,12 +258,12 @@ def joint_order(file: str | os.PathLike[str], names: Sequence[str], robot: Robot
     return [names.index(name) for name in robot.joint_names]
 
 
-def _rows(field: str, points: Sequence[dict[str, Any]], count: int) -> Array | None:
-    """Values of all points (K, count); None if no point has any."""
-    if not any(rows := [point.get(field) or [] for point in points]):
+def rows_of(field: str, rows: Sequence[Sequence[float]], count: int) -> Array | None:
+    """A field of all points (K, count); None if no point has any values. InputError: one has another number of them."""
+    if not any(map(len, rows)):
         return None
     if any(len(row) != count for row in rows):
-        raise ValueError(f"{field} of every point must have {count} values, one for each joint")
+        raise InputError(field, f"of every point must have {count} values, one for each joint", rows)
     return np.array(rows, dtype=np.float64)
 
 

@@ -36,7 +36,7 @@ __all__ = ["EventsExecutor", "RCLError", "RMWError", "check_for_type_support", "
 
 
 DELIVERY = 0.5
-"""Longest wait for the delivery of a last message [s]."""
+"""Longest wait for the delivery of a last message, and time for that of a last answer [s]."""
 
 NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 """For messages that the next one replaces: subscriptions to states and commands."""

@@ -18,6 +18,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property, wraps
 from inspect import signature
+from math import inf
 from typing import Any, NamedTuple, cast
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -128,7 +129,12 @@ class ExceptionGuard:
 
     An executor may still have an event of a destroyed entity in its queue, and would call its callback, whose
     publishers and services may no longer exist. So the guard of a destroyed entity drops these events.
+
+    Attributes:
+        answered: when a client got its latest answer, by ``time.monotonic`` [s].
     """
+
+    answered = -inf
 
     def __init__(self, name: str, **options: Any) -> None:
         """As in rclpy, but values for parameters of earlier versions are refused.
@@ -166,6 +172,11 @@ class ExceptionGuard:
         every = super().subscriptions  # type: ignore[misc]
         apart = [one.subscription for one in self.large_messages]
         return (one for one in every if one not in apart)
+
+    def finish(self) -> None:
+        """Answer the clients that wait; from then on messages and timers have no effect, but requests are answered."""
+        for entity in (*self.subscriptions, *self.timers):  # type: ignore[attr-defined]
+            _end(entity)
 
     def destroy_node(self) -> None:
         """As in rclpy, after the end of the threads that use the node."""
@@ -221,14 +232,13 @@ class ExceptionGuard:
         group = self.default_callback_group  # type: ignore[attr-defined]
         group.entities = {entity for entity in group.entities if entity() is not None}
 
-    def guarded(
-        self, callback: Callable[..., Any], otherwise: Callable[..., Any] = lambda problem, *_: None
-    ) -> Callable[..., Any]:
+    def guarded(self, callback: Callable[..., Any], otherwise: Callable[..., Any] | None = None) -> Callable[..., Any]:
         """A callback that raises nothing.
 
         Args:
             callback: a function.
-            otherwise: returns the result if the callback raises, from the exception and the arguments.
+            otherwise: of a callback that answers a client; returns the answer if the callback raises, from the
+                exception and the arguments.
         """
 
         def now(*args: Any) -> Any:
@@ -236,7 +246,10 @@ class ExceptionGuard:
                 return next(reversed(args), None) if guarded.has_ended else callback(*args)
             except Exception as problem:  # the node continues after any exception
                 self.faults.unforeseen(problem)
-                return otherwise(problem, *args)
+                return otherwise and otherwise(problem, *args)
+            finally:
+                if otherwise is not None:
+                    self.answered = time.monotonic()
 
         guarded: Any = wraps(callback)(now)
         guarded.has_ended = False

@@ -26,6 +26,12 @@ which sometimes gives a traceback. Here a signal is stored, the running callback
 on signals are ignored, because launch without a terminal sends one more, and the end of the interpreter restores the
 default handlers, which would end the process by the signal.
 
+**The last answers.** ROS acknowledges no answer of a service or an action. A participant that leaves is removed by
+another thread of the client's middleware than the one that receives its answers. With both cores busy, one in eight
+answers that a controller sent at its end was still with the slower of the two, and was dropped; the client waited for
+ever. So a node answers the clients that wait (``finish``), and stays for ``DELIVERY`` after its last answer; meanwhile
+the executor sends the results of actions. A node that has answered nothing for that long leaves at once.
+
 A callback that would take longer, such as the compilation of an arm, is cut off after ``SHUTDOWN_LIMIT`` if the node
 controls nothing yet: launch would kill it 15 s after the first signal.
 
@@ -67,7 +73,7 @@ from rclpy.executors import Executor, ExternalShutdownException
 from rclpy.signals import SignalHandlerOptions
 
 from robodyn_ros.errors import RobodynError
-from robodyn_ros.nodes.common.client_library import EventsExecutor
+from robodyn_ros.nodes.common.client_library import DELIVERY, EventsExecutor
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard, Faults
 
 PROFILE = Path(__file__).with_name("fastdds.xml")
@@ -154,6 +160,7 @@ def run(create: Callable[[Exit], ExceptionGuard]) -> int:
     finally:
         _handle_signals(signal.SIG_IGN)
         end_within(SHUTDOWN_LIMIT, end.code or 0)
+        deliver_answers(executor, node)
         executor.remove_node(node)
         executor.shutdown()
         node.destroy_node()
@@ -173,6 +180,17 @@ def _spin(executor: Executor, end: Exit, faults: Faults) -> None:
     gc.freeze()
     while end.code is None and rclpy.ok():
         handle_event(executor, faults, SPIN_TIMEOUT)
+
+
+def deliver_answers(executor: Executor, node: Any) -> None:
+    """Let a node answer the clients that wait, and handle events until ``DELIVERY`` after its last answer."""
+    if not rclpy.ok():
+        return
+    node.guarded(node.finish)()
+    until = node.answered + DELIVERY  # answers from now on do not put it off
+    with suppress(ExternalShutdownException):
+        while (left := until - time.monotonic()) > 0.0:
+            handle_event(executor, node.faults, left)
 
 
 def handle_event(executor: Executor, faults: Faults, timeout: float) -> None:

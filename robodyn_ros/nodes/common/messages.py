@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from time import monotonic
 from typing import Any
 from weakref import proxy
 
@@ -22,6 +23,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robodyn_ros.checks import finite_array
 from robodyn_ros.control import Reference, Trajectory
+from robodyn_ros.control.motion.trajectory import FIELDS, rows_of
 from robodyn_ros.errors import InputError, RobodynError, is_it
 from robodyn_ros.kinematics import se3, so3
 from robodyn_ros.robot.pose import Array, quaternion_rotation
@@ -216,35 +218,24 @@ def to_trajectory(message: JointTrajectory) -> tuple[Trajectory, float | None]:
     if not message.points:
         raise InputError("points", "is empty", message.points)
     times = [seconds(point.time_from_start) for point in message.points]
-    positions, velocities, accelerations, efforts = (
-        _rows(message, field) for field in ("positions", "velocities", "accelerations", "effort")
+    positions, *more = (
+        rows_of(field, [getattr(point, field) for point in message.points], len(message.joint_names))
+        for field in (*FIELDS, "effort")
     )
     if positions is None:
         raise InputError("positions", "of the points are missing")
-    start = seconds(message.header.stamp)
-    return Trajectory(times, positions, velocities, accelerations, efforts), start or None
+    return Trajectory(times, positions, *more), seconds(message.header.stamp) or None
 
 
 def from_trajectory(joints: Sequence[str], trajectory: Trajectory) -> JointTrajectory:
     """The message of a trajectory of the joints named; it starts when it is received."""
     points = [JointTrajectoryPoint(time_from_start=to_duration(time)) for time in trajectory.times.tolist()]
-    rows = {name: getattr(trajectory, name) for name in ("positions", "velocities", "accelerations")}
-    rows["effort"] = trajectory.efforts
+    rows = {name: getattr(trajectory, name) for name in FIELDS} | {"effort": trajectory.efforts}
     for field, values in rows.items():
         if values is not None:
             for point, row in zip(points, values.tolist(), strict=True):
                 setattr(point, field, row)
     return JointTrajectory(joint_names=list(joints), points=points)
-
-
-def _rows(message: JointTrajectory, field: str) -> Array | None:
-    rows = [getattr(point, field) for point in message.points]
-    lengths = {len(row) for row in rows}
-    if lengths == {0}:
-        return None
-    if lengths != {len(message.joint_names)}:
-        raise InputError(field, f"of every point must have {len(message.joint_names)} values, one for each joint", rows)
-    return np.array(rows)
 
 
 def to_reference(message: JointState) -> Reference:
@@ -339,6 +330,7 @@ def serve_later(node: Any, name: str, begin: Callable[[], Future]) -> None:
         def done(future: Future) -> None:
             success, message = future.result()
             send(own, Trigger.Response(success=success, message=message), header)
+            node.answered = monotonic()
 
         response.add_done_callback(node.guarded(done))
 

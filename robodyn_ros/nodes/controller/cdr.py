@@ -31,7 +31,6 @@ from trajectory_msgs.msg import JointTrajectory
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.client_library import RECORDED, RCLError, RMWError
-from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.messages import HEADER, NANO, JointOrder, Stamp, decode, padding, to_trajectory
 from robodyn_ros.robot.pose import Array
 
@@ -182,9 +181,9 @@ class Topic:
     latest check.
     """
 
-    def __init__(self, node: LifecycleNode, faults: Faults, topic: str, message: Any, n: int, *fields: str) -> None:
+    def __init__(self, node: LifecycleNode, topic: str, message: Any, n: int, *fields: str) -> None:
         self.subscribed = False
-        self._faults, self.name = faults, topic
+        self._faults, self.name = node.faults, topic
         self.publisher: Any = node.create_lifecycle_publisher(type(message), topic, RECORDED)
         self.template = CdrTemplate(message, n, *fields)
         # Without the publisher's check that the node is active: the loop sends only while it is.

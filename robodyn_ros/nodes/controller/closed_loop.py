@@ -18,6 +18,7 @@ are detected even while a simulation is paused; the time without states is simul
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import perf_counter, sleep
 from typing import Any
 
@@ -28,13 +29,13 @@ from sensor_msgs.msg import JointState
 from robodyn_ros.control import Command, Controller, ControlLoop, LoopSettings
 from robodyn_ros.control.drives import MitSettings, Transmission
 from robodyn_ros.errors import NotReadyError
-from robodyn_ros.nodes.common.client_library import NEWEST, PARTS, set_period, steady_timer
+from robodyn_ros.nodes.common.client_library import NEWEST, PARTS, RELIABLE, set_period, steady_timer
 from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.messages import NANO
 from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.scheduling import Scheduling
 from robodyn_ros.nodes.controller.locked_model import LockedModel
-from robodyn_ros.nodes.controller.output import LoopStatistics, Output, PublisherConflicts
+from robodyn_ros.nodes.controller.output import Output, PublisherConflicts
 from robodyn_ros.nodes.controller.realtime.periods import Periods
 from robodyn_ros.nodes.controller.realtime.runner import LoopRunner, Motors, make_subscription
 from robodyn_ros.nodes.controller.references import ReferenceInput
@@ -69,20 +70,19 @@ class ClosedLoop:
         loop: ControlLoop,
         joints: tuple[str, ...],
         transmission: Transmission,
-        faults: Faults,
         locked: LockedModel,
     ) -> None:
         self.robot: Robot = loop.robot
         self.enabled = True
-        self.faults = faults
-        self.statistics = LoopStatistics(self.robot.joint_names)
+        self.faults: Faults = node.faults
         self._node, self._clock, self._log = node, node.get_clock(), node.get_logger()
         self.control, self._transmission, self._locked = loop, transmission, locked
         self._active, self._late, self._silent = False, False, ""  # silent: what is missing, "" while states come
         self._clockless = 0  # scans in succession without a publisher of /clock while states come
-        self._output = Output(node, faults, self.robot.joint_names, joints)
-        self.references = ReferenceInput(node, loop, lambda: "" if self._answers else self.state, faults, locked.names)
-        self._periods = Periods(node, loop, self._output, faults, self.statistics, locked, self._on_end)
+        self._output = Output(node, self.robot.joint_names, joints)
+        self.references = ReferenceInput(node, loop, lambda: "" if self._answers else self.state, locked.names)
+        self._periods = Periods(node, loop, self._output, locked, self._on_end)
+        self.statistics = self._periods.statistics
         self.listeners, self.onlookers = self._periods.listeners, self._periods.onlookers
         self._conflicts = PublisherConflicts(node)
         self._qos = NEWEST  # of the joint states
@@ -322,3 +322,26 @@ class ClosedLoop:
         if self._clockless == 2:  # not while the graph is being discovered
             self._log.warning(CLOCKLESS)
         self.control.set_publisher_conflict(self._conflicts.scan(self.control.settings.safety.state_publishers))
+
+
+def show_latest(
+    node: LifecycleNode, loop: ClosedLoop, topic: str, message: Any, period: float, fill: Callable[[Command], bool]
+) -> None:
+    """Publish a message about the latest command and its state, with the stamp of the state: while the topic has
+    subscribers, after a period [s] at least. ``fill`` writes the other contents of the message; False to send none.
+    """
+    publisher: Any = node.create_lifecycle_publisher(type(message), topic, RELIABLE)
+    due, is_wanted = 0.0, False
+
+    def on_command(stamp: Time, command: Command) -> bool:
+        nonlocal due, is_wanted
+        now = perf_counter()
+        if now < due or command.state is None:
+            return is_wanted
+        due, is_wanted = now + period, publisher.get_subscription_count() > 0
+        message.header.stamp = stamp
+        if is_wanted and fill(command):
+            publisher.publish(message)
+        return is_wanted
+
+    loop.onlookers.append(on_command)

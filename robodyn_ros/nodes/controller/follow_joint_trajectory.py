@@ -17,10 +17,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from time import perf_counter
+from time import monotonic
 from typing import Any
 
-from builtin_interfaces.msg import Time
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.lifecycle import LifecycleNode
 from rclpy.node import Node
@@ -30,9 +29,9 @@ from robodyn_ros.control.faults.table import FAULTS
 from robodyn_ros.control.motion.goals import RESULTS, ActionGoal, GoalResult, goal_tolerances
 from robodyn_ros.control.step import Command
 from robodyn_ros.errors import InputError, NotReadyError, RobodynError
-from robodyn_ros.nodes.common.client_library import RELIABLE, rclpy_implementation, steady_timer
+from robodyn_ros.nodes.common.client_library import rclpy_implementation, steady_timer
 from robodyn_ros.nodes.common.messages import seconds
-from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
+from robodyn_ros.nodes.controller.closed_loop import ClosedLoop, show_latest
 from robodyn_ros.nodes.controller.realtime.periods import BROKE_OFF
 
 STATE_PERIOD = 0.02  #: Least period of ``~/controller_state`` [s], as of joint_trajectory_controller.
@@ -71,19 +70,11 @@ class FollowJointTrajectory:
             goal_callback=node.guarded(self._on_goal, lambda *_: GoalResponse.REJECT),
             cancel_callback=node.guarded(self._on_cancel, lambda *_: CancelResponse.REJECT),
         )
-        self._timer = steady_timer(node, PERIOD, self._update, autostart=False)  # it runs while there are goals
+        self._timer = steady_timer(node, PERIOD, self.update, autostart=False)  # it runs while there are goals
 
     def destroy(self) -> None:
-        """Send the results of goals, as no executor runs any more, and withdraw the action."""
+        """Withdraw the action."""
         self._node.destroy_timer(self._timer)
-        for running in self._goals:
-            if running.handle is not None and (result := running.goal.result) is not None:
-                response = self._type.Impl.GetResultService.Response()
-                response.result, response.status = self._finish(running.handle, result), running.handle.status
-                # rclpy has no public function for a result that its executor does not send
-                future = self._server._result_futures[bytes(running.handle.goal_id.uuid)]
-                future._set_executor(None)
-                future.set_result(response)
         self._server.destroy()
 
     def _on_goal(self, goal: Any) -> GoalResponse:
@@ -121,6 +112,7 @@ class FollowJointTrajectory:
         self._goals = [each for each in self._goals if each.handle is not None or each not in older]
         running.handle, running.ended = handle, Future(executor=self._node.executor)
         self._timer.reset()
+        self.update()  # it may have ended already
         return self._finish(handle, await running.ended)
 
     def _finish(self, handle: Any, result: GoalResult) -> Any:
@@ -131,7 +123,7 @@ class FollowJointTrajectory:
         {"succeeded": handle.succeed, "aborted": handle.abort, "canceled": handle.canceled}[result.status]()
         return self._type.Result(error_code=result.code, error_string=result.text)
 
-    def _update(self) -> None:
+    def update(self) -> None:
         """Publish feedback on active goals, and give the result of those that have ended."""
         for running in [each for each in self._goals if each.ended is not None]:
             if (result := running.goal.result) is None:
@@ -139,6 +131,7 @@ class FollowJointTrajectory:
             else:
                 self._goals.remove(running)
                 running.ended.set_result(self._explained(result))
+                self._node.answered = monotonic()
         if all(each.ended is None for each in self._goals):
             self._timer.cancel()
 
@@ -165,51 +158,39 @@ class FollowJointTrajectory:
         handle.publish_feedback(feedback)
 
 
-class ControllerState:
-    """Publishes ``~/controller_state``, with the stamp of its joint state."""
+def show_state(node: LifecycleNode, loop: ClosedLoop) -> None:
+    """Publish ``~/controller_state``, with the stamp of its joint state; not during the reaction to a fault."""
+    kind: Any = import_module("control_msgs.msg").JointTrajectoryControllerState
+    message = kind(joint_names=list(loop.robot.joint_names))
 
-    def __init__(self, node: LifecycleNode, loop: ClosedLoop) -> None:
-        kind: Any = import_module("control_msgs.msg").JointTrajectoryControllerState
-        self._message = kind(joint_names=list(loop.robot.joint_names))
-        self._publisher: Any = node.create_lifecycle_publisher(kind, "~/controller_state", RELIABLE)
-        self._loop, self._due, self._is_wanted = loop, 0.0, False
-        loop.onlookers.append(self._on_command)
+    def fill_in(command: Command) -> bool:
+        if command.reference is None:
+            return False
+        fill(command, message.reference, message.feedback, message.error)
+        message.output.effort = command.effort.tolist()
+        if hasattr(message, "speed_scaling_factor"):  # control_msgs has it from 5.3 on
+            message.speed_scaling_factor = loop.control.speed
+        return True
 
-    def _on_command(self, stamp: Time, command: Command) -> bool:
-        now = perf_counter()
-        if now < self._due or command.reference is None or command.state is None:
-            return self._is_wanted
-        self._due = now + STATE_PERIOD
-        self._is_wanted = self._publisher.get_subscription_count() > 0
-        if self._is_wanted:
-            message = self._message
-            message.header.stamp = stamp
-            fill(command, message.reference, message.feedback, message.error)
-            message.output.effort = command.effort.tolist()
-            if hasattr(message, "speed_scaling_factor"):  # control_msgs has it from 5.3 on
-                message.speed_scaling_factor = self._loop.control.speed
-            self._publisher.publish(message)
-        return self._is_wanted
+    show_latest(node, loop, "~/controller_state", message, STATE_PERIOD, fill_in)
 
 
-class QueryState:
-    """Serves ``~/query_state``: the reference at a time, if no other is given until then."""
+def serve_query(node: Node, loop: ClosedLoop) -> Any:
+    """The service ``~/query_state``: the reference at a time, if no other is given until then."""
 
-    def __init__(self, node: Node, loop: ClosedLoop) -> None:
-        self._loop = loop
-        node.create_service(import_module("control_msgs.srv").QueryTrajectoryState, "~/query_state", self._on_query)
-
-    def _on_query(self, request: Any, response: Any) -> Any:
+    def on_query(request: Any, response: Any) -> Any:
         try:
-            self._loop.references.check_open()
-            reference = self._loop.control.planned(seconds(request.time))
+            loop.references.check_open()
+            reference = loop.control.planned(seconds(request.time))
         except RobodynError as problem:
             response.success, response.message = False, str(problem)
             return response
-        response.success, response.name = True, list(self._loop.robot.joint_names)
+        response.success, response.name = True, list(loop.robot.joint_names)
         for field, value in zip(("position", "velocity", "acceleration"), reference, strict=False):
             setattr(response, field, value.tolist())
         return response
+
+    return node.create_service(import_module("control_msgs.srv").QueryTrajectoryState, "~/query_state", on_query)
 
 
 def fill(command: Command, reference: Any, state: Any, error: Any) -> None:

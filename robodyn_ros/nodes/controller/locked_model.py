@@ -22,7 +22,6 @@ from robodyn_ros.dynamics.parameters import locked_parameters
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.nodes.common.arm_parameters import locked_position
 from robodyn_ros.nodes.common.client_library import steady_timer
-from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.robot import Array, LockedJoints, Robot
 from robodyn_ros.robot.configuration import TURN, ConfigurationSpace
@@ -37,10 +36,10 @@ class LockedModel:
     the latest known position [rad] or [m], written by the readers of states; ``robot`` is the arm without them.
     """
 
-    def __init__(self, node: Node, joints: LockedJoints, known: dict[str, float], faults: Faults) -> None:
+    def __init__(self, node: Node, joints: LockedJoints, known: dict[str, float]) -> None:
         """RobodynError: these joints cannot be locked, or a position is no finite number or outside the limits."""
         self.names, self.known = joints.names, known
-        self._joints, self._faults, self._node = joints, faults, node
+        self._joints, self._faults, self._node = joints, node.faults, node
         parameters = NodeParameters(node)
         given = {name: locked_position(parameters, joints.whole, name) for name in joints.names}
         self._given = {name: position for name, position in given.items() if position is not None}

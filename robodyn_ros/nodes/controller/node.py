@@ -39,7 +39,7 @@ from robodyn_ros.control.motion.own_motions import ToolMotion, start_tool_motion
 from robodyn_ros.errors import NotReadyError, RobodynError
 from robodyn_ros.nodes.common.arm_parameters import DescriptionSource, joint_order, make_transmission
 from robodyn_ros.nodes.common.client_library import on_topic, once_running, say_awaited
-from robodyn_ros.nodes.common.diagnostics import UNFORESEEN, Diagnostics, ExceptionGuard, Faults, Report, library_log
+from robodyn_ros.nodes.common.diagnostics import UNFORESEEN, Diagnostics, ExceptionGuard, Report, library_log
 from robodyn_ros.nodes.common.executor import Exit
 from robodyn_ros.nodes.common.messages import serve, serve_later
 from robodyn_ros.nodes.common.parameters import NodeParameters, begin_arm, end_arm, mention_unknown
@@ -53,7 +53,7 @@ from robodyn_ros.nodes.controller.locked_model import LockedModel
 from robodyn_ros.nodes.controller.parameters import Switching, is_fixed_while_configured, make_dynamics
 from robodyn_ros.nodes.controller.payload import PayloadEstimation
 from robodyn_ros.nodes.controller.realtime import runner
-from robodyn_ros.nodes.controller.tool import Frames, StreamInput, TargetInput, ToolPose
+from robodyn_ros.nodes.controller.tool import Frames, StreamInput, TargetInput, show_tool_pose
 from robodyn_ros.plugins import raised
 from robodyn_ros.robot import LockedJoints, Robot, tip
 
@@ -120,7 +120,7 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         self._lasting = entities(self)
         try:
             robot = self._description.robot()
-            self._configured = ConfiguredController(self, robot, self._known, self.faults, self._diagnostics.publish)
+            self._configured = ConfiguredController(self, robot, self._known, self._diagnostics.publish)
         except Exception as problem:
             known = isinstance(problem, (RobodynError, ParameterException))
             if not known:  # for example of a plugin
@@ -170,11 +170,20 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         self._cleanup()
         return super().on_error(state)
 
-    def destroy_node(self) -> None:
-        """Send the final command as in :meth:`on_deactivate`, answer all clients, save the law's memory, then end."""
-        if self._configured is not None and self.context.ok():
+    def finish(self) -> None:
+        """Send the final command as in :meth:`on_deactivate`, save the law's memory, and answer all clients."""
+        if self._configured is not None:
             self.guarded(self._configured.end)()
             self._configured.loop.wait_until_delivered()
+        if self._action is not None:
+            self._action.update()
+        self._configured = None
+        super().finish()
+
+    def destroy_node(self) -> None:
+        """Finish, if that has not been done, then end."""
+        if self.context.ok():
+            self.finish()
         if self._action is not None:
             self._action.destroy()
         super().destroy_node()
@@ -294,14 +303,12 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
 class ConfiguredController:
     """The parts of a controller node while it is configured."""
 
-    def __init__(
-        self, node: LifecycleNode, whole: Robot, known: dict[str, float], faults: Faults, report: Callable[[], None]
-    ) -> None:
+    def __init__(self, node: LifecycleNode, whole: Robot, known: dict[str, float], report: Callable[[], None]) -> None:
         """RobodynError, ParameterException: a parameter is wrong; or whatever a plugin raises."""
         begin_arm(node)
         own.declare_choice_of_joints(node, whole)
         parameters = NodeParameters(node)
-        self._locked = LockedModel(node, LockedJoints(whole, parameters["joints"]), known, faults)
+        self._locked = LockedModel(node, LockedJoints(whole, parameters["joints"]), known)
         robot = self._locked.robot
         own.declare_joint_parameters(node, robot)
         end_arm(node)
@@ -321,17 +328,16 @@ class ConfiguredController:
             runner.prepare_runner(robot.n)  # now, because compiling it later would delay commands
         made = f"{parameters['controller']} on {parameters['dynamics']} dynamics"
         node.get_logger().info(f"{robot.name}: {robot.n} joints, {made}")
-        self._faults = faults
-        self.loop = ClosedLoop(node, loop, joints, transmission, faults, self._locked)
+        self.loop = ClosedLoop(node, loop, joints, transmission, self._locked)
         self._locked.follow(lambda: self.loop.control.dynamics)
-        self.switching = Switching(node, self.loop, faults)
+        self.switching = Switching(node, self.loop)
         frames = Frames(node, self.loop)
         self._streams = StreamInput(node, self.loop, frames)
         self._target = TargetInput(node, self.loop, motion, frames, report)
-        ToolPose(node, self.loop, tool)
+        show_tool_pose(node, self.loop, tool)
         if jtc.is_available():
-            jtc.ControllerState(node, self.loop)
-            jtc.QueryState(node, self.loop)
+            jtc.show_state(node, self.loop)
+            jtc.serve_query(node, self.loop)
         self.contact = ContactTopics(node, self.loop, transmission)
         self.estimates = Estimates(node, self.loop)
         self.payload = PayloadEstimation(node, self.loop)
@@ -346,7 +352,7 @@ class ConfiguredController:
         except Exception as problem:  # of a law: the other values are reported nevertheless
             complaint = raised(problem)
         if complaint:
-            self._faults.count(COMPLAINT, complaint)
+            self.loop.faults.count(COMPLAINT, complaint)
         if self.loop.references.latest is not None:
             values["reference age [s]"] = perf_counter() - self.loop.references.latest
         values.update(self.contact.report())

@@ -18,7 +18,6 @@ from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayou
 from robodyn_ros.control.drives import MitCommand
 from robodyn_ros.control.step import Command
 from robodyn_ros.nodes.common.client_library import wait_until_delivered
-from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.messages import Stamp
 from robodyn_ros.nodes.controller.cdr import Topic
 
@@ -34,18 +33,16 @@ class Output:
     ``~/joint_commands``, ``~/commands`` and ``~/mit_commands``, on which the loop's runner publishes.
     """
 
-    def __init__(self, node: LifecycleNode, faults: Faults, arm: tuple[str, ...], joints: tuple[str, ...]) -> None:
+    def __init__(self, node: LifecycleNode, arm: tuple[str, ...], joints: tuple[str, ...]) -> None:
         """``joints`` are the names of the arm's joints in the order of ``~/commands``."""
         n = len(arm)
         self.order = np.array([arm.index(name) for name in joints], dtype=np.intp)
-        stamped = Topic(node, faults, "~/joint_commands", JointState(name=joints), n, "effort")
-        plain = Topic(node, faults, "~/commands", Float64MultiArray(), n, "data")
-        mit = Topic(node, faults, "~/mit_commands", mit_message(n), len(MitCommand._fields) * n, "data")
+        stamped = Topic(node, "~/joint_commands", JointState(name=joints), n, "effort")
+        plain = Topic(node, "~/commands", Float64MultiArray(), n, "data")
+        mit = Topic(node, "~/mit_commands", mit_message(n), len(MitCommand._fields) * n, "data")
         self.commands = stamped, plain, mit
-        self._terms = {
-            term: Topic(node, faults, f"~/efforts/{term}", JointState(name=arm), n, "effort") for term in TERMS
-        }
-        self._error = Topic(node, faults, "~/tracking_error", JointState(name=arm), n, "position", "velocity")
+        self._terms = {term: Topic(node, f"~/efforts/{term}", JointState(name=arm), n, "effort") for term in TERMS}
+        self._error = Topic(node, "~/tracking_error", JointState(name=arm), n, "position", "velocity")
         self._subscribed_terms: list[tuple[str, Topic]] = []
 
     def refresh(self) -> None:

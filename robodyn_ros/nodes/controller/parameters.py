@@ -30,7 +30,7 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.errors import NotReadyError, RobodynError
 from robodyn_ros.nodes.common import arm_parameters
 from robodyn_ros.nodes.common.client_library import steady_timer
-from robodyn_ros.nodes.common.diagnostics import DiagnosticsSettings, Faults
+from robodyn_ros.nodes.common.diagnostics import DiagnosticsSettings
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, declare_spec
 from robodyn_ros.nodes.common.scheduling import SchedulingSettings, declare_scheduling
 from robodyn_ros.nodes.common.threads import BackgroundTask
@@ -114,10 +114,10 @@ class Switching:
     the dynamics plugin and of the control law in use.
     """
 
-    def __init__(self, node: Node, loop: ClosedLoop, faults: Faults) -> None:
+    def __init__(self, node: Node, loop: ClosedLoop) -> None:
         parameters = NodeParameters(node)
         self.running: tuple[str, str] = (parameters["dynamics"], parameters["controller"])
-        self._node, self._loop, self._faults = node, loop, faults
+        self._node, self._loop, self._faults = node, loop, loop.faults
         self._task: BackgroundTask[tuple[tuple[str, str], Dynamics]] | None = None
         self._timer = steady_timer(node, POLL_PERIOD, self._swap_if_ready, autostart=False)  # it runs while a task does
 

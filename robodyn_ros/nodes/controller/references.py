@@ -28,7 +28,7 @@ from robodyn_ros.control.motion.goals import HELD_THERE, PreparedTrajectory, Tol
 from robodyn_ros.control.motion.streams import StreamVelocity
 from robodyn_ros.errors import InputError, NotReadyError, RobodynError
 from robodyn_ros.nodes.common.client_library import NEWEST, RELIABLE
-from robodyn_ros.nodes.common.diagnostics import PAUSE, Faults
+from robodyn_ros.nodes.common.diagnostics import PAUSE
 from robodyn_ros.nodes.common.messages import decode, seconds, seconds_now, to_reference, to_trajectory
 from robodyn_ros.nodes.common.threads import LargeMessages
 from robodyn_ros.nodes.controller.cdr import NoPointsError, check_size, read_trajectory_message
@@ -45,19 +45,14 @@ class ReferenceInput:
     """
 
     def __init__(
-        self,
-        node: LifecycleNode,
-        loop: ControlLoop,
-        closed: Callable[[], str],
-        faults: Faults,
-        locked: Sequence[str] = (),
+        self, node: LifecycleNode, loop: ControlLoop, closed: Callable[[], str], locked: Sequence[str] = ()
     ) -> None:
         """``closed`` returns why no reference is accepted now; "" if references are accepted. References may name
         ``locked`` joints, which does not move them.
         """
         self.locked = frozenset(locked)
         self.latest: float | None = None
-        self._node, self._loop, self._closed, self._faults = node, loop, closed, faults
+        self._node, self._loop, self._closed, self._faults = node, loop, closed, node.faults
         self._velocity = StreamVelocity(loop.core)
         self._positions_came: float | None = None  # time of the last reference of a stream without velocities [s]
         self._dropped, self._violations = loop.dropped, loop.violations  # that have been counted

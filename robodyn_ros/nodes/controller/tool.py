@@ -26,11 +26,9 @@ from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
-from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
-from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point, Pose, PoseStamped, TwistStamped, WrenchStamped
 from rclpy.lifecycle import LifecycleNode
 from rclpy.node import Node
@@ -48,7 +46,7 @@ from robodyn_ros.nodes.common.client_library import LATCHED, NEWEST, RELIABLE, s
 from robodyn_ros.nodes.common.messages import decode, seconds, seconds_now, to_matrix, to_pose
 from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.threads import BackgroundTask
-from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
+from robodyn_ros.nodes.controller.closed_loop import ClosedLoop, show_latest
 from robodyn_ros.plugins import raised
 from robodyn_ros.robot.pose import Array
 
@@ -283,26 +281,14 @@ class TargetInput:
         self._report()
 
 
-class ToolPose:
-    """Publishes ``~/tool_pose``: the pose of the tool at the latest state with a command, with its stamp."""
+def show_tool_pose(node: LifecycleNode, loop: ClosedLoop, link: str) -> None:
+    """Publish ``~/tool_pose``: the pose of the tool at the latest state with a command, with its stamp."""
+    kinematics, message = Kinematics(loop.robot), PoseStamped()
+    message.header.frame_id = loop.robot.root
 
-    def __init__(self, node: LifecycleNode, loop: ClosedLoop, link: str) -> None:
-        self._link = link
-        self._kinematics = Kinematics(loop.robot)
-        self._publisher: Any = node.create_lifecycle_publisher(PoseStamped, "~/tool_pose", RELIABLE)
-        self._message = PoseStamped()
-        self._message.header.frame_id = loop.robot.root
-        self._due, self._is_wanted = 0.0, False
-        loop.onlookers.append(self._on_command)
+    def fill(command: Command) -> bool:
+        assert command.state is not None
+        message.pose = to_pose(kinematics.pose(link, command.state[0]))
+        return True
 
-    def _on_command(self, stamp: Time, command: Command) -> bool:
-        now = perf_counter()
-        if now < self._due or command.state is None:
-            return self._is_wanted
-        self._due = now + TOOL_POSE_PERIOD
-        self._is_wanted = self._publisher.get_subscription_count() > 0
-        if self._is_wanted:
-            self._message.header.stamp = stamp
-            self._message.pose = to_pose(self._kinematics.pose(self._link, command.state[0]))
-            self._publisher.publish(self._message)
-        return self._is_wanted
+    show_latest(node, loop, "~/tool_pose", message, TOOL_POSE_PERIOD, fill)

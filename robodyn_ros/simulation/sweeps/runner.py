@@ -21,15 +21,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from robodyn_ros.control import (
-    ControlLoop,
-    LoopSettings,
-    Trajectory,
-    loop_default_values,
-    make_loop_settings,
-    rest_to_rest,
-)
-from robodyn_ros.control.loop_settings import MODEL, PAYLOAD, check_limits, model_parameters
+from robodyn_ros.control import ControlLoop, Trajectory, loop_settings, rest_to_rest
 from robodyn_ros.control.parameter_file import FileParameters, LoadedParameters
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.parameters import standard_parameters
@@ -125,8 +117,8 @@ class CaseRunner:
         self.study = study
         self.robot = reload_robot(study.urdf)
         self._given = {node: LoadedParameters() | study.given.get(node, {}) for node in NODES}
-        simulator = MODEL | default_values(self.robot)
-        self.defaults = {"simulator": simulator, "controller": loop_default_values(self.robot)}
+        simulator = loop_settings.MODEL | default_values(self.robot)
+        self.defaults = {"simulator": simulator, "controller": loop_settings.loop_default_values(self.robot)}
         self._arms: dict[str, Dynamics] = {}
         self._model = lru_cache(maxsize=4)(self._make_model)
         self._loop_settings = lru_cache(maxsize=16)(self._make_loop_settings)
@@ -139,7 +131,7 @@ class CaseRunner:
         """
         varied = {kind: _inputs_of(kind, case.inputs) for kind in (ARM, *NODES)}
         robot = varied_arm(self.study.urdf, varied[ARM]) if varied[ARM] else self.robot
-        defaults = self.defaults["simulator"] if robot is self.robot else MODEL | default_values(robot)
+        defaults = self.defaults["simulator"] if robot is self.robot else loop_settings.MODEL | default_values(robot)
         values = FileParameters(self._given["simulator"] | {"seed": case.seed} | varied["simulator"], defaults)
         with values.located():
             hardware = make_hardware_settings(values, robot)
@@ -211,17 +203,18 @@ class CaseRunner:
 
     def _make_loop_settings(
         self, controller: str, varied: tuple[tuple[str, Any], ...], model: Callable[..., Dynamics] | None = None
-    ) -> LoopSettings:
+    ) -> loop_settings.LoopSettings:
         given = self._given["controller"] | {"controller": controller} | dict(varied)
         values = FileParameters(given, self.defaults["controller"])
         with values.located():
-            check_limits(given, self.robot)
-            parts = {key: values[key] for key in ("gravity", TOOL.name, *(spec.name for spec in PAYLOAD))}
+            loop_settings.check_limits(given, self.robot)
+            parts = {key: values[key] for key in ("gravity", TOOL.name, *(spec.name for spec in loop_settings.PAYLOAD))}
             told = tuple((key, tuple(part) if isinstance(part, list) else part) for key, part in parts.items())
-            return make_loop_settings(values, (model or self._model)(values["dynamics"], told))
+            return loop_settings.make_loop_settings(values, (model or self._model)(values["dynamics"], told))
 
     def _make_model(self, name: str, told: tuple[tuple[str, Any], ...]) -> Dynamics:
-        return create("dynamics", name, self.robot, **model_parameters(FileParameters(dict(told), {}), self.robot))
+        parameters = loop_settings.model_parameters(FileParameters(dict(told), {}), self.robot)
+        return create("dynamics", name, self.robot, **parameters)
 
 
 def _inputs_of(kind: str, inputs: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,26 +24,14 @@ from robodyn_ros.plugins import available, load
 from robodyn_ros.robot import DescriptionSettings, Robot, read_document, reload_robot
 from robodyn_ros.robot.urdf import build
 from robodyn_ros.robot.xacro import split_arguments, with_arguments
+from robodyn_ros.simulation.sweeps import study as studies
 from robodyn_ros.simulation.sweeps.runner import CaseRunner, arm_quantities
-from robodyn_ros.simulation.sweeps.study import (
-    ARM,
-    KINDS,
-    NODES,
-    Case,
-    CaseLimits,
-    Distribution,
-    MotionSettings,
-    Sampling,
-    Specification,
-    Study,
-    are_numbers,
-)
 from robodyn_ros.simulation.sweeps.study_yaml import StudySection, by_joint, pair, positive, read_study_file, unknown
 from robodyn_ros.simulation.sweeps.tuning import GAINS, TuningSettings, TuningTask
 from robodyn_ros.simulation.trial import QUANTITIES
 
 SECTIONS = (
-    *("arm", "description", "joints", "controllers", "motion", "parameters", *NODES),
+    *("arm", "description", "joints", "controllers", "motion", "parameters", *studies.NODES),
     *("vary", "sampling", "specification", "tune"),
 )
 """Sections of a study's file, besides the settings of :class:`.study.CaseLimits`."""
@@ -66,7 +54,7 @@ SETTLE_BAND = 0.01
 
 def read_study(
     path: Path, besides: Mapping[str, Mapping[str, Any]] | None = None, select: SelectJoints = take_joints
-) -> Study:
+) -> studies.Study:
     """Read a study from a file, and check it.
 
     Args:
@@ -79,7 +67,7 @@ def read_study(
         RobodynError: the arm's URDF, or a parameter file that the study names, is wrong.
     """
     file = read_study_file(path)
-    limits = file.settings(CaseLimits, SECTIONS)
+    limits = file.settings(studies.CaseLimits, SECTIONS)
     file.section("tune").only(TUNE)
     robot = build(read_document(_arm(file, path)), file.section("description").settings(DescriptionSettings))
     for text in robot.warnings:
@@ -88,18 +76,18 @@ def read_study(
     for node, values in (besides or {}).items():
         given[node] |= values
     robot = select(robot, *given.values())
-    times = file.section("motion").settings(MotionSettings, ("to",))
+    times = file.section("motion").settings(studies.MotionSettings, ("to",))
     laws, poses = _controllers(file), _poses(file.section("motion"), robot)
-    varied, sampling = inputs(file.section("vary"), robot), file.section("sampling").settings(Sampling)
+    varied, sampling = inputs(file.section("vary"), robot), file.section("sampling").settings(studies.Sampling)
     wanted = _specification(file.section("specification"), robot)
-    study = Study(path.stem, robot.urdf, laws, poses, times, given, varied, sampling, wanted, limits)
+    study = studies.Study(path.stem, robot.urdf, laws, poses, times, given, varied, sampling, wanted, limits)
     try_inputs(study, file)
     return study
 
 
 def read_task(
     path: Path, besides: Mapping[str, Mapping[str, Any]] | None = None, select: SelectJoints = take_joints
-) -> tuple[Study, TuningTask]:
+) -> tuple[studies.Study, TuningTask]:
     """Read a study and its section ``tune`` from a file; arguments and errors as :func:`read_study`."""
     study, section = read_study(path, besides, select), read_study_file(path).section("tune")
     robot = reload_robot(study.urdf)
@@ -148,7 +136,7 @@ def _poses(motion: StudySection, robot: Robot) -> tuple[tuple[float, ...], ...]:
     if not isinstance(poses, list):
         raise motion.error("to", f"{wanted}, not {poses!r}")
     for pose in poses:
-        if not isinstance(pose, list) or len(pose) != robot.n or not are_numbers(pose):
+        if not isinstance(pose, list) or len(pose) != robot.n or not studies.are_numbers(pose):
             raise motion.error("to", f"{wanted}; {pose!r} is not one")
         for value, joint in zip(pose, robot.joints, strict=True):
             if not joint.lower <= value <= joint.upper:
@@ -165,7 +153,7 @@ def _given_parameters(file: StudySection, path: Path) -> dict[str, dict[str, Any
     if joints is not None and not (isinstance(joints, list) and joints and all(isinstance(one, str) for one in joints)):
         raise file.error("joints", f"must be a list of names, of the joints that are controlled, not {joints!r}")
     found: dict[str, dict[str, Any]] = {}
-    for node in NODES:
+    for node in studies.NODES:
         found[node] = LoadedParameters()
         for name in files:
             found[node] |= read_parameters(path.parent / name, node)
@@ -175,7 +163,7 @@ def _given_parameters(file: StudySection, path: Path) -> dict[str, dict[str, Any
     return found
 
 
-def _specification(section: StudySection, robot: Robot) -> Specification:
+def _specification(section: StudySection, robot: Robot) -> studies.Specification:
     section.only((*QUANTITIES, "settled", "settle_band"))
     given = [quantity for quantity in QUANTITIES if quantity in section.values]
     bounds = {(name, joint): own for name in given for joint, own in by_joint(section, name, robot, positive).items()}
@@ -185,40 +173,40 @@ def _specification(section: StudySection, robot: Robot) -> Specification:
     band = dict.fromkeys(robot.joint_names, SETTLE_BAND)
     if "settle_band" in section.values:
         band |= by_joint(section, "settle_band", robot, positive)
-    return Specification(bounds, band, settled)
+    return studies.Specification(bounds, band, settled)
 
 
-def inputs(section: StudySection, robot: Robot) -> dict[str, Distribution]:
+def inputs(section: StudySection, robot: Robot) -> dict[str, studies.Distribution]:
     """Return the inputs that vary: name → distribution. The file has a name whole, or as nested keys.
 
     Raises:
         StudyError: a name or a distribution is wrong.
     """
-    known = [f"{ARM}.{name}" for name in arm_quantities(robot)]
+    known = [f"{studies.ARM}.{name}" for name in arm_quantities(robot)]
     found = {}
     for name, (holder, last) in _distributions(section, ""):
         found[name] = _distribution(holder, last)
-        if name.startswith(f"{ARM}.") and name not in known:
+        if name.startswith(f"{studies.ARM}.") and name not in known:
             raise holder.error(last, f"{name} {unknown(name, known)}")
-        if name.partition(".")[0] not in (ARM, *NODES):
-            raise holder.error(last, f"must begin with {ARM}, simulator or controller and a dot, not {name!r}")
+        if name.partition(".")[0] not in (studies.ARM, *studies.NODES):
+            raise holder.error(last, f"must begin with {studies.ARM}, simulator or controller and a dot, not {name!r}")
     return found
 
 
-def _distribution(holder: StudySection, name: str) -> Distribution:
+def _distribution(holder: StudySection, name: str) -> studies.Distribution:
     value = holder.section(name)
-    kinds = [kind for kind in value.values if kind in KINDS]
+    kinds = [kind for kind in value.values if kind in studies.KINDS]
     if len(kinds) != 1 or set(value.values) - {*kinds, "levels"}:
-        said = ", ".join(f"{kind}: {text}" for kind, text in KINDS.items())
-        wrong = next((name for name in value.values if name not in (*KINDS, "levels")), "")
+        said = ", ".join(f"{kind}: {text}" for kind, text in studies.KINDS.items())
+        wrong = next((name for name in value.values if name not in (*studies.KINDS, "levels")), "")
         problem = f"must be one of {said}, and levels if need be; not {', '.join(value.values)}"
-        raise holder.error(name, problem + is_it(wrong, (*KINDS, "levels")))
+        raise holder.error(name, problem + is_it(wrong, (*studies.KINDS, "levels")))
     numbers = value.values[kinds[0]]
     if not isinstance(numbers, list):
-        raise value.error(kinds[0], f"must be {KINDS[kinds[0]]}, not {numbers!r}")
+        raise value.error(kinds[0], f"must be {studies.KINDS[kinds[0]]}, not {numbers!r}")
     try:
         levels = {"levels": value.values["levels"]} if "levels" in value.values else {}
-        return Distribution(kinds[0], tuple(numbers), **levels)
+        return studies.Distribution(kinds[0], tuple(numbers), **levels)
     except RobodynError as problem:
         raise holder.error(name, str(problem)) from problem
 
@@ -234,7 +222,7 @@ def _distributions(section: StudySection, prefix: str) -> list[tuple[str, tuple[
     return found
 
 
-def try_inputs(study: Study, file: StudySection) -> None:
+def try_inputs(study: studies.Study, file: StudySection) -> None:
     """Set up a case for each input at its ends, and one with all inputs in the middle.
 
     The code that uses a parameter checks its name, type and range.
@@ -243,12 +231,14 @@ def try_inputs(study: Study, file: StudySection) -> None:
         StudyError: there is no such parameter, or a value is not allowed.
     """
     runner = CaseRunner(study)
-    for node in NODES:
+    for node in studies.NODES:
         _check_names(study, file, node, runner.defaults[node])
-    inputs = {name: each for name, each in study.vary.items() if not name.startswith(f"{ARM}.")}
+    inputs = {name: each for name, each in study.vary.items() if not name.startswith(f"{studies.ARM}.")}
     first = study.controllers[0]
-    tries = [Case(0, first, 0, {name: value}) for name, each in inputs.items() for value in each.ends()]
-    tries += [Case(0, name, 0, {key: each.at(0.5) for key, each in inputs.items()}) for name in study.controllers]
+    tries = [studies.Case(0, first, 0, {name: value}) for name, each in inputs.items() for value in each.ends()]
+    tries += [
+        studies.Case(0, name, 0, {key: each.at(0.5) for key, each in inputs.items()}) for name in study.controllers
+    ]
     for case in tries:
         try:
             runner.setup(case).hardware.assemble()
@@ -256,7 +246,7 @@ def try_inputs(study: Study, file: StudySection) -> None:
             raise _located(file, case, problem) from problem
 
 
-def _check_names(study: Study, file: StudySection, node: str, known: Collection[str]) -> None:
+def _check_names(study: studies.Study, file: StudySection, node: str, known: Collection[str]) -> None:
     """Check the names of a node's parameters, those that are given and those that vary."""
     for name in file.section(node).flat():
         if name in study.given[node] and name not in known:  # a parameter that chose joints is removed
@@ -266,11 +256,11 @@ def _check_names(study: Study, file: StudySection, node: str, known: Collection[
             raise file.error(f"vary.{name}", unknown(name, [f"{node}.{each}" for each in known]))
 
 
-def _located(file: StudySection, case: Case, problem: RobodynError) -> RobodynError:
+def _located(file: StudySection, case: studies.Case, problem: RobodynError) -> RobodynError:
     """Return the error with the place of the parameter that its message begins with, which a law's own may be."""
     start, _, rest = str(problem).partition(": ")
     start = start.partition(",")[0]
-    for node, name in product(NODES, (start, f"{case.controller}.{start}")):
+    for node, name in product(studies.NODES, (start, f"{case.controller}.{start}")):
         if f"{node}.{name}" in case.inputs:
             return file.error(f"vary.{node}.{name}", rest)
         if name in file.section(node).flat():

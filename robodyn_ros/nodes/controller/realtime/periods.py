@@ -19,7 +19,7 @@ from robodyn_ros.control.core_library import CODES
 from robodyn_ros.control.faults.active_fault import FaultCause
 from robodyn_ros.control.faults.table import FAULTS, KINDS, PHASES
 from robodyn_ros.errors import NotReadyError, RobodynError
-from robodyn_ros.nodes.common.diagnostics import PAUSE, Faults
+from robodyn_ros.nodes.common.diagnostics import PAUSE
 from robodyn_ros.nodes.controller.locked_model import LockedModel
 from robodyn_ros.nodes.controller.output import LoopStatistics, Output
 from robodyn_ros.nodes.controller.realtime.runner import UNKNOWN, LastState, LoopRunner
@@ -57,18 +57,12 @@ class Periods:
     latest: tuple[Time, Command] | None
 
     def __init__(
-        self,
-        node: LifecycleNode,
-        loop: ControlLoop,
-        output: Output,
-        faults: Faults,
-        statistics: LoopStatistics,
-        locked: LockedModel,
-        on_end: Callable[[str], None],
+        self, node: LifecycleNode, loop: ControlLoop, output: Output, locked: LockedModel, on_end: Callable[[str], None]
     ) -> None:
         """If a thread ends because it cannot read the messages, ``on_end`` is called with the reason."""
         self.loop, self.output, self.locked = loop, output, locked
-        self._faults, self._statistics, self._log, self._on_end = faults, statistics, node.get_logger(), on_end
+        self._faults, self._log, self._on_end = node.faults, node.get_logger(), on_end
+        self.statistics = LoopStatistics(loop.robot.joint_names)
         self._clock = node.get_clock().handle  # without the objects that rclpy makes around each time
         self.states = StateMerger(loop.robot.joint_names, locked.names, locked.known)
         self.listeners: list[Callable[[Time, Command], None]] = []
@@ -233,7 +227,7 @@ class Periods:
         sends = entries["code"] == CODES["CORE_SEND"]
         if len(sent := entries[sends | (entries["repeats"] != 0)]):
             latest = command_of(sent[-1])
-            self._statistics.add(sent, latest, self.loop.settings.safety.overrun)
+            self.statistics.add(sent, latest, self.loop.settings.safety.overrun)
         plain = sends & (entries["kind"] < 0) & (entries["restarts"] == self._told_restarts)
         told = self.listeners or self.output.tells_terms or self._fault_lasts or entries["blind"].any()
         self.is_looked_at = bool(told)

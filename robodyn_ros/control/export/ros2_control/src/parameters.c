@@ -3,8 +3,8 @@
 
 /* The settings of the loop from the parameters of the controller: a part of arm_loop.c.
 
-   Formulas that also exist in Python are traced from it: gains, a payload's inertial parameters, and the uncertainty of
-   states (model_gains, model_payload, model_uncertainty). The other code only copies numbers, as CoreSettings,
+   Formulas that also exist in Python are traced from it: gains, the numbers of the model, and the uncertainty of states
+   (model_gains, model_numbers, model_uncertainty). The other code only copies numbers, as CoreSettings,
    ContactThresholds and make_loop_settings do for the node; test_control_export.py compares the results. Two checks
    differ from the node's: a payload's inertia by the pivots of its matrix in place of eigenvalues, and the period by that
    of the exported gains (check_period). */
@@ -77,26 +77,14 @@ static int is_positive(double xx, double xy, double xz, double yy, double yz, do
 static int find_model(ArmSettings* x, char* problem, size_t size) {
   const Parameters* p = &x->given;
   const double* inertia = p->payload_inertia;
-  double held[10], most = 1e-9;
-  double *bodies = x->model + MODEL_WIDTH, added[BODIES_WIDTH] = {0};
-  memcpy(x->model, FIRST_MODEL, sizeof FIRST_MODEL);
-  memcpy(bodies, FIRST_BODIES, sizeof FIRST_BODIES);
-  for (int k = 0; k < 3; ++k) {
-    x->model[k] = 0;
-    for (int j = 0; j < 3; ++j) x->model[k] += ROOT_TO_BASE[3 * k + j] * p->gravity[j];
-  }
+  double most = 1e-9;
   for (int k = 0; k < 6; ++k) most = greater(most, fabs(inertia[k]));
   const double xx = inertia[0], xy = inertia[1], xz = inertia[2], yy = inertia[3], yz = inertia[4], zz = inertia[5];
   const double half = 0.5 * (xx + yy + zz), tolerance = 1e-9 * most;
   if (!is_positive(half - xx, -xy, -xz, half - yy, -yz, half - zz, tolerance)
       || !is_positive(xx, xy, xz, yy, yz, zz, tolerance))
     return REFUSED("payload.inertia: must be positive, and no principal moment greater than the sum of the others");
-  model_payload(&p->payload_mass, p->payload_com, inertia, held);
-  double* body = added + 10 * PAYLOAD_BODY;
-  for (int k = 0; k < 10; ++k) for (int j = 0; j < 10; ++j) body[k] += PAYLOAD_MAP[10 * k + j] * held[j];
-  for (int k = 0; k < INERTIAL_WIDTH; ++k) for (int j = 0; j < BODIES_WIDTH; ++j)
-    x->model[3 + 3 * N + k] += INERTIAL_MAP[BODIES_WIDTH * k + j] * added[j];
-  for (int k = 0; k < BODIES_WIDTH; ++k) bodies[k] += added[k];
+  model_numbers(p->gravity, &p->payload_mass, p->payload_com, inertia, x->model);
   for (int k = 0; k < MODEL_WIDTH; ++k)
     if (!isfinite(x->model[k])) return REFUSED("payload, gravity: their product is beyond the range of numbers");
   return 1;
