@@ -30,13 +30,16 @@ static int follow_swings(const Settings* s, State* m, int i, double q, double v)
 /* Nonzero if the arm shakes: the velocity error of a joint reverses and does not become smaller. A feedback with the mean
    delay τ and a damping ratio of 0.42 or more reverses it within 4 τ if it is unstable. If the error grows by SHAKES in
    three swings or more, and positions prove the latest one beyond their noise, the feedback is unstable whatever the model
-   says: `time` is the duration of the longest such swing, else 0. An arm that is moved by hand may be shaken by it. */
+   says: `time` is the duration of the longest such swing, else 0. An arm that is moved by hand may be shaken by it. A law
+   and a reaction are judged apart. */
 static int shakes(const Settings* s, State* m, double* time) {
   const double longest = 4 * (m->period + m->delay + m->command_delay), *given = m->stepped_reference;
+  const int steps = m->stepped && !m->active;
   int found = 0;
   *time = 0;
+  if (steps != m->swing_steps) { clear(m->swing); clear(m->swing_before); m->swing_steps = steps; }
   EACH {
-    const double v = m->qd[i] - (m->stepped ? given[N + i] : 0), q = m->q[i] - (m->stepped ? given[i] : 0);
+    const double v = m->qd[i] - (steps ? given[N + i] : 0), q = m->q[i] - (steps ? given[i] : 0);
     if (!follow_swings(s, m, i, q, v)) continue;
     const double peak = fabs(m->swing[i]), before = m->swing_before[i], first = m->swing_first[i];
     const double takes = greater(m->swing_time[i], m->sampling_last - m->swing_begin[i]);
