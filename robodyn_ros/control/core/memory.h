@@ -236,7 +236,7 @@ typedef struct {
   double allowed;      /* greatest sum of period and delay at which the gains were allowed, in this pose or another [s] */
   /* swings of velocity errors beyond noise: greatest errors of the present one, of the one before it, and of the first
      one of those that grow [rad/s] or [m/s]; begin of the present one, and duration of the one before [s]; position error
-     at the begin of the present one, and its change in the one before [rad] or [m] */
+     at the begin of the present one, and its change along those that grow [rad] or [m] */
   double swing[N], swing_before[N], swing_first[N], swing_begin[N], swing_time[N], swing_q[N], swing_distance[N];
   int64_t swing_steps; /* 1 if these are errors of a law, 0 if they are velocities under a reaction */
   double found_delay; /* delay of the commands that an unstable feedback has shown [s] */

@@ -7,7 +7,7 @@
 
 #define GROWTH 2.3 /* logarithm of the growth of a deviation by gaps between states at which their rate is a fault: 10 */
 #define SHAKES 2.0 /* growth of the swings of a velocity error, by which its feedback is unstable */
-#define LONGEST_SWING 0.1 /* longest swing of such an error [s] */
+#define LONGEST_SWING 0.03 /* longest swing of such an error [s]: those of a motion are longer */
 
 /* Follows the swings of a joint's velocity error v, and how far its position error q moves in each; a swing ends where v
    reverses. Velocities within the stated noise do not count; the measured noise would include them. Nonzero if v is beyond
@@ -18,8 +18,11 @@ static int follow_swings(const Settings* s, State* m, int i, double q, double v)
   if (v * m->swing[i] <= 0) {
     const double peak = fabs(m->swing[i]), before = m->swing_before[i];
     m->swing_time[i] = t - m->swing_begin[i];
-    m->swing_distance[i] = sign(m->swing[i]) * (q - m->swing_q[i]);
-    if (before == 0 || peak < before / SHAKES || m->swing_time[i] > LONGEST_SWING) m->swing_first[i] = peak;
+    if (before == 0 || peak < before / SHAKES || m->swing_time[i] > LONGEST_SWING) {
+      m->swing_first[i] = peak;
+      m->swing_distance[i] = 0;
+    }
+    m->swing_distance[i] += sign(m->swing[i]) * (q - m->swing_q[i]);
     m->swing_before[i] = peak;
     m->swing[i] = 0; m->swing_begin[i] = t; m->swing_q[i] = q;
   }
@@ -29,12 +32,12 @@ static int follow_swings(const Settings* s, State* m, int i, double q, double v)
 
 /* Nonzero if the arm shakes: the velocity error of a joint reverses and does not become smaller. A feedback with the mean
    delay τ and a damping ratio of 0.42 or more reverses it within 4 τ if it is unstable. If the error grows by SHAKES in
-   three swings or more, and positions prove the latest one beyond their noise, the feedback is unstable whatever the model
-   says: `time` is the duration of the longest such swing, else 0. An arm that is moved by hand may be shaken by it. A law
-   and a reaction are judged apart. */
+   three swings or more, and positions prove them beyond their noise, the feedback is unstable whatever the model
+   says: `time` is the duration of the longest such swing, else 0. A swing of one period may be noise, and an arm that is
+   moved by hand may be shaken by it. A law and a reaction are judged apart. */
 static int shakes(const Settings* s, State* m, double* time) {
   const double longest = 4 * (m->period + m->delay + m->command_delay), *given = m->stepped_reference;
-  const int steps = m->stepped && !m->active;
+  const int steps = m->stepped && !m->active, tests = s->follows && s->plausibility;
   int found = 0;
   *time = 0;
   if (steps != m->swing_steps) { clear(m->swing); clear(m->swing_before); m->swing_steps = steps; }
@@ -45,8 +48,9 @@ static int shakes(const Settings* s, State* m, double* time) {
     const double takes = greater(m->swing_time[i], m->sampling_last - m->swing_begin[i]);
     if (before == 0 || peak < before) continue;
     found |= takes <= longest;
-    const int grows = s->follows && first < before && peak >= SHAKES * first && takes <= LONGEST_SWING;
-    if (grows && m->swing_distance[i] > noise_bound(&s->uncertainty, i)) *time = greater(*time, m->swing_time[i]);
+    const int grows = first < before && peak >= SHAKES * first, is_swing = m->swing_time[i] > 1.5 * m->period;
+    if (!tests || !grows || !is_swing || takes > LONGEST_SWING) continue;
+    if (m->swing_distance[i] > noise_bound(&s->uncertainty, i)) *time = greater(*time, m->swing_time[i]);
   }
   return found;
 }
