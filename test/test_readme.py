@@ -43,10 +43,10 @@ def blocks(document, language):
 SCRIPTS = [(document, script) for document in DOCUMENTS for script in blocks(document, "bash")]
 
 
-@pytest.fixture(scope="module")
-def copy(tmp_path_factory):
+@pytest.fixture
+def copy(tmp_path):
     """A copy of the project, whose .venv holds the environment of the tests."""
-    folder = tmp_path_factory.mktemp("workspace") / "src" / "robodyn_ros"
+    folder = tmp_path / "src" / "robodyn_ros"
     tracked = ("LICENSE", "Makefile", "setup.py", "setup.cfg", "package.xml", *DOCUMENTS, ".ci")
     tracked += ("resource", "robodyn_ros", "launch", "urdf", "config", "rviz")
     for name in tracked:
