@@ -180,9 +180,16 @@ def loads(dynamics: Dynamics, poses: Mapping[str, Array]) -> Loads:
     reflected = np.diagonal(mass, axis1=1, axis2=2)
     scale = np.sqrt(reflected)
     condition = np.linalg.cond(mass / (scale[:, :, np.newaxis] * scale[:, np.newaxis, :]))
-    efforts = dict(zip(named, gravity, strict=False)), gravity[rows, np.arange(robot.n)], places[rows]
-    conditions = dict(zip(named, condition.tolist(), strict=False)), float(condition.max())
-    return Loads(named, *efforts, *conditions, heaviest=reflected.max(axis=0), lightest=reflected.min(axis=0))
+    return Loads(
+        poses=named,
+        efforts=dict(zip(named, gravity, strict=False)),
+        worst=gravity[rows, np.arange(robot.n)],
+        worst_poses=places[rows],
+        condition=dict(zip(named, condition.tolist(), strict=False)),
+        worst_condition=float(condition.max()),
+        heaviest=reflected.max(axis=0),
+        lightest=reflected.min(axis=0),
+    )
 
 
 def named_pose(text: str, robot: Robot) -> tuple[str, Array]:

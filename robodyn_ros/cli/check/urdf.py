@@ -99,10 +99,18 @@ def _joint(element: ET.Element) -> UrdfJoint:
         given = {name: limit_of(float(value)) for name, value in parts["limit"].items()}
         limits = {name: value for name, value in given.items() if np.isfinite(value) or name in ("lower", "upper")}
     parent, child = (parts[tag].get("link", "") if tag in parts else "" for tag in ("parent", "child"))
-    known = element.get("name", ""), title_of(element), line_of(element), element.get("type", "")
-    axis = np.array(parts["axis"].attrib["xyz"].split(), float) if "axis" in parts else None
-    mimic = parts["mimic"].get("joint", "") if "mimic" in parts else None
-    return UrdfJoint(*known, parent, child, pose_of(element), axis, limits, mimic)
+    return UrdfJoint(
+        name=element.get("name", ""),
+        title=title_of(element),
+        line=line_of(element),
+        type=element.get("type", ""),
+        parent=parent,
+        child=child,
+        origin=pose_of(element),
+        axis=np.array(parts["axis"].attrib["xyz"].split(), float) if "axis" in parts else None,
+        limits=limits,
+        mimic=parts["mimic"].get("joint", "") if "mimic" in parts else None,
+    )
 
 
 NO_SIZE = 1e-3
