@@ -536,7 +536,7 @@ def test_a_spring_at_the_tool_that_a_light_wrist_cannot_carry_is_a_fault_before_
     assert "cartesian_impedance.stiffness" in commands[-1].problem
     assert fastest < 0.5
     unjudged = spring_loop(LIGHT, turning, plausibility=False, following_tolerance=0.0, overspeed=100.0)
-    monkeypatch.setattr(running_core, "judged", lambda settings, *_: Judgement(1.0, True, settings.feedback, 0.0))
+    monkeypatch.setattr(running_core, "judged", lambda settings, *_: Judgement(1.0, True, settings.feedback, 0.0, 0.0))
     assert held_by_a_spring(unjudged, period, late, seen=late, duration=0.3)[1] > 3.0
 
 

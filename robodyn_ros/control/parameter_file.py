@@ -111,8 +111,9 @@ class LoadedParameters(dict[str, Any]):
 
     def refuse_replaced(self, node: str) -> None:
         """Refuse (InputError) former names of parameters of a node, with their places."""
+        places = self.located_names()
         for name in self:
-            refuse_replaced(name, self.located_names().get(name, ""), node)
+            refuse_replaced(name, places.get(name, ""), node)
 
     def __or__(self, other: Mapping[str, Any]) -> LoadedParameters:  # type: ignore[override]
         both = LoadedParameters(self, self.places)

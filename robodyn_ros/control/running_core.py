@@ -105,9 +105,8 @@ class RunningCore(Uncopied):
         with suppress(Exception):  # of a model; if the law uses it too, that becomes a fault of the law
             found: Judgement = judged(self.settings, sampling_of(memory), memory.q.copy())
             gains = tuple(np.ascontiguousarray(part) for part in found.feedback)
-            until, delay = found.stable_until, max(self.settings.safety.command_delay, float(memory.found_delay))
-            allowed = found.is_allowed
-            self._ask("SET_CARRIED", value=found.carried, limit=until, t=delay, number=allowed, numbers=gains)
+            until, late, allowed = found.stable_until, found.command_delay, found.is_allowed
+            self._ask("SET_CARRIED", value=found.carried, limit=until, t=late, number=allowed, numbers=gains)
 
     def _ask(self, what: str, name: str = "", part: str = "", **arguments: Any) -> Record:
         """Send a request, with members of the struct ``Request``, to the core, between two periods. If the core may

@@ -30,11 +30,18 @@ static int follow_swings(const Settings* s, State* m, int i, double q, double v)
   return 1;
 }
 
+/* Nonzero if the swings of a joint have grown by SHAKES, and positions prove them beyond their noise. A swing of one period
+   may be noise. */
+static int swings_grow(const Settings* s, const State* m, int i) {
+  const double first = m->swing_first[i];
+  return first < m->swing_before[i] && fabs(m->swing[i]) >= SHAKES * first && m->swing_time[i] > 1.5 * m->period &&
+    m->swing_distance[i] > noise_bound(&s->uncertainty, i);
+}
+
 /* Nonzero if the arm shakes: the velocity error of a joint reverses and does not become smaller. A feedback with the mean
-   delay τ and a damping ratio of 0.42 or more reverses it within 4 τ if it is unstable. If the error grows by SHAKES in
-   three swings or more, and positions prove them beyond their noise, the feedback is unstable whatever the model
-   says: `time` is the duration of the longest such swing, else 0. A swing of one period may be noise, and an arm that is
-   moved by hand may be shaken by it. A law and a reaction are judged apart. */
+   delay τ and a damping ratio of 0.42 or more reverses it within 4 τ if it is unstable. If its swings
+   grow, three or more, the feedback is unstable whatever the model says: `time` is the duration of the longest such swing,
+   else 0. An arm that is moved by hand may be shaken by it. A law and a reaction are judged apart. */
 static int shakes(const Settings* s, State* m, double* time) {
   const double longest = 4 * (m->period + m->delay + m->command_delay), *given = m->stepped_reference;
   const int steps = m->stepped && !m->active, tests = s->follows && s->plausibility;
@@ -44,13 +51,10 @@ static int shakes(const Settings* s, State* m, double* time) {
   EACH {
     const double v = m->qd[i] - (steps ? given[N + i] : 0), q = m->q[i] - (steps ? given[i] : 0);
     if (!follow_swings(s, m, i, q, v)) continue;
-    const double peak = fabs(m->swing[i]), before = m->swing_before[i], first = m->swing_first[i];
     const double takes = greater(m->swing_time[i], m->sampling_last - m->swing_begin[i]);
-    if (before == 0 || peak < before) continue;
+    if (m->swing_before[i] == 0 || fabs(m->swing[i]) < m->swing_before[i]) continue;
     found |= takes <= longest;
-    const int grows = first < before && peak >= SHAKES * first, is_swing = m->swing_time[i] > 1.5 * m->period;
-    if (!tests || !grows || !is_swing || takes > LONGEST_SWING) continue;
-    if (m->swing_distance[i] > noise_bound(&s->uncertainty, i)) *time = greater(*time, m->swing_time[i]);
+    if (tests && takes <= LONGEST_SWING && swings_grow(s, m, i)) *time = greater(*time, m->swing_time[i]);
   }
   return found;
 }
@@ -58,8 +62,9 @@ static int shakes(const Settings* s, State* m, double* time) {
 /* An unstable feedback with the mean delay τ reverses after τ to 2.4 τ, which bounds the delay of the commands. Until
    the gains are judged with it, natural frequencies are lower by as much as τ is longer. */
 static void find_delay(const Settings* s, State* m, double time) {
-  const double mean = m->period / 2 + m->delay, ratio = mean / time;
+  const double mean = m->period / 2 + m->delay;
   if (time - mean <= m->found_delay) return;
+  const double ratio = mean / time;
   m->found_delay = time - mean;
   m->carried = ratio;
   EACH { m->carried_stiffness[i] = ratio * ratio * s->stiffness[i]; m->carried_damping[i] = ratio * s->damping[i]; }

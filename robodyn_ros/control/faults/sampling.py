@@ -58,16 +58,18 @@ class Judgement(NamedTuple):
     is_allowed: bool  # whether the whole gains are allowed, in this pose or in the home pose
     feedback: Feedback  # the gains of the reactions, reduced where the states do not allow them
     stable_until: float  # greatest sum of period and delay, of commands too, known to be stable, with RETURN_MARGIN [s]
+    command_delay: float  # delay of the commands that they were judged with [s]
 
 
 def judged(settings: LoopSettings, sampling: StateSampling, q: Array) -> Judgement:
     """Judge the gains of settings by the measured period and delay, with the arm at q (n,)."""
     feedback, period = settings.feedback, sampling.period
-    delay = sampling.delay + max(settings.safety.command_delay, sampling.found_delay)
+    late = commands_late(settings, sampling)
+    delay = sampling.delay + late
 
     def least_ratio(gains: AccelerationGains, margin: float) -> float:
         """That of the least delay and of the greatest: a part of a period averages two states, which may be stabler."""
-        return min(stable_ratio(period, each, gains, margin) for each in (sampling.delay, delay))
+        return min(stable_ratio(period, each, gains, margin) for each in {sampling.delay, delay})
 
     def law_gains(q: Array) -> AccelerationGains:
         return checked_result(settings.controller, "acceleration_gains", q, period)
@@ -84,7 +86,12 @@ def judged(settings: LoopSettings, sampling: StateSampling, q: Array) -> Judgeme
         reach = carried * margin / RETURN_MARGIN * whole
     else:
         reach = SPREAD * whole if is_steady(gains, steady) and is_steady(own, steady) else 0.0
-    return Judgement(carried, is_allowed, lowered, reach)
+    return Judgement(carried, is_allowed, lowered, reach, late)
+
+
+def commands_late(settings: LoopSettings, sampling: StateSampling) -> float:
+    """The delay of the commands [s]: the stated one, or the one that was found if it is greater."""
+    return max(settings.safety.command_delay, sampling.found_delay)
 
 
 def check_sampling(settings: LoopSettings, now: LoopSettings | None, sampling: StateSampling, q: Array) -> None:
@@ -127,7 +134,7 @@ def sampling_problem(
     name, remedy = checked_result(law, "remedy", q, sampling.carried)
     old = round(sampling.delay, 6)  # a mean of differences of stamps: 1e-18 s is none
     every = f"a state every {period:.3g} s, {old:.2g} s old," if period else "any rate of states"
-    late = max(settings.safety.command_delay, sampling.found_delay)
+    late = commands_late(settings, sampling)
     seen = ", as the arm shakes," if sampling.found_delay == late > 0.0 else ","
     return name, (
         f"{every} allows a natural frequency of at most {sampling.carried * asked:.3g} rad/s of joint {joint_name!r} "
