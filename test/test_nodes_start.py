@@ -80,7 +80,8 @@ def test_a_node_that_cannot_do_what_it_is_asked_to_says_why_in_one_line(graph, p
             started.append((case, wanted, graph.start(case[0], **({"robot_description": prr} | bad))))
         for case, wanted, process in started:
             code = process.ended()
-            lines = [line for line in process.output.strip().splitlines() if "compiling " not in line]
+            # Fast DDS, too, says something if two participants look at a port of shared memory at the same moment.
+            lines = [line for line in process.output.strip().splitlines() if not re.search("compiling |RTPS_", line)]
             assert (code, len(lines)) == (1, 1), f"{case} ended with {code}:\n{process.output}"
             assert wanted in lines[0], f"{case}: {lines[0]}"
 
