@@ -9,8 +9,7 @@ vector of eight doubles, one state a lane. Two functions hold them, for other lo
     static inline void prepare(const double* p, double* k);
     static inline void compute(const real* x0, …, const double* p, const double* k, real* y0, …);
 
-``k`` takes ``CONSTANTS`` numbers that depend on the parameters ``p`` alone. x are the inputs, y the results and, last,
-the check, which is finite if all inputs are.
+``k`` takes ``CONSTANTS`` numbers that depend on the parameters ``p`` alone. x are the inputs, y the results.
 
 ``lanes`` are ``LANES`` doubles, which the processor's vector instructions work on at once. In the code for one state
 they hold its angles; in the code for many states each number of a state is one lane.
@@ -139,15 +138,16 @@ def scalar_source(program: Program) -> str:
 def kernel_source(program: Program) -> str:
     """The functions of a library.
 
-    - ``{program.name}_python``, a function of CPython without arguments, which the kernel binds to its arrays.
-    - ``{program.name}_run(x, k)`` for loops in C: x are the addresses of the inputs, the parameters, the results and
-      the check, which ``{program.name}_python`` alone computes; k takes the ``{program.name}_constants`` numbers that
-      ``{program.name}_prepare`` works out of the parameters, once for as long as they stay.
+    - ``{program.name}_python``, a function of CPython without arguments, which the kernel binds to its arrays: inputs,
+      parameters, results, and the check, which is finite if all inputs are.
+    - ``{program.name}_run(x, k)`` for loops in C: x are the addresses of the inputs, the parameters and the results; k
+      takes the ``{program.name}_constants`` numbers that ``{program.name}_prepare`` works out of the parameters, once
+      for as long as they stay.
     - ``{program.name}_plain(x0, …, p, y0, …)``, likewise for loops in C, without arrays of addresses.
     """
     count = len(program.inputs)
-    given = _arguments(program, [f"x[{i}]" for i in range(count)], f"x[{count}]", f"x[{count + 1} + {{}}]", "&check")
-    summed = [f"for (int j = 0; j < {width}; ++j) check += x[{i}][j];" for i, width in enumerate(program.widths[0])]
+    given = _arguments(program, [f"x[{i}]" for i in range(count)], f"x[{count}]", f"x[{count + 1} + {{}}]")
+    summed = _sums(program, "check", "x[{}]")
     inputs, results = [f"x{i}" for i in range(count)], [f"y{i}" for i in range(len(program.outputs))]
     taken = [*(f"const double* {name}" for name in (*inputs, "p")), *(f"double* {name}" for name in results)]
     return f"""{scalar_source(program)}
@@ -159,25 +159,22 @@ const int {program.name}_constants = CONSTANTS;
 
 void {program.name}_prepare(const double* p, double* k) {{ prepare(p, k); }}
 
-__attribute__((noinline)) void {program.name}_run(double* const* x, const double* k) {{
-  double check;
-  compute({given});
-}}
+__attribute__((noinline)) void {program.name}_run(double* const* x, const double* k) {{ compute({given}); }}
 
 void* {program.name}_python(void* capsule, void* none) {{
   double **x = PyCapsule_GetPointer(capsule, 0), k[CONSTANTS], check = 0;
   prepare(x[{count}], k);
   {program.name}_run(x, k);
-{_indented(summed)}
+  {summed}
   *x[{count + 1 + len(program.outputs)}] = check;
   Py_IncRef(&_Py_NoneStruct);
   return &_Py_NoneStruct;
 }}
 
 void {program.name}_plain({", ".join(taken)}) {{
-  double k[CONSTANTS], check;
+  double k[CONSTANTS];
   prepare(p, k);
-  compute({_arguments(program, inputs, "p", "y{}", "&check")});
+  compute({_arguments(program, inputs, "p", "y{}")});
 }}
 """
 
@@ -189,7 +186,7 @@ def batch_source(program: Program) -> str:
     inputs = " ".join(f"lanes in{i}[{max(width, 1)}];" for i, width in enumerate(widths_in))
     outputs = " ".join(f"lanes out{i}[{max(width, 1)}];" for i, width in enumerate(widths_out))
     given = _arguments(program, [f"in{i}" for i in range(last)], f"arg[{last}]", "out{}")
-    check = f"out{len(widths_out) - 1}[0]"
+    check = _sums(program, "bad", "in{}")
 
     def gather(row: str) -> str:
         return " ".join(
@@ -200,7 +197,7 @@ def batch_source(program: Program) -> str:
     def scatter(lanes: str) -> str:
         return " ".join(
             _each(width, lanes, f"res[{i}][(i + l) * {width} + j] = out{i}[j][l];")
-            for i, width in enumerate(widths_out[:-1])
+            for i, width in enumerate(widths_out)
         )
 
     return f"""#define LANES {LANES}
@@ -216,14 +213,14 @@ int {program.name}_batch(long long count, const double** arg, double** res) {{
     {gather("l")}
     compute({given});
     {scatter("LANES")}
-    bad += {check} - {check};
+    {check}
   }}
   if (i < count) {{ /* the unused lanes repeat the first of the rest */
     const int left = (int)(count - i);
     {gather("(l < left ? l : 0)")}
     compute({given});
     {scatter("left")}
-    bad += {check} - {check};
+    {check}
   }}
   for (int l = 0; l < LANES; ++l) if (!(bad[l] == 0)) return 1;
   return 0;
@@ -259,7 +256,7 @@ static inline void compute({taken}) {{
 def _taken(program: Program) -> str:
     """The parameters of ``compute``, in C."""
     inputs = "".join(f"const real* x{i}, " for i in range(len(program.inputs)))
-    results = "".join(f", real* restrict y{i}" for i in range(len(program.outputs) + 1))
+    results = "".join(f", real* restrict y{i}" for i in range(len(program.outputs)))
     return f"{inputs}const double* p, const double* k{results}"
 
 
@@ -302,10 +299,9 @@ def _calls(program: Program, heads: list[str]) -> list[str]:
     return [f"{program.name}_part{k}({given}, w);" for k in range(len(heads))]
 
 
-def _arguments(program: Program, inputs: list[str], parameters: str, result: str, check: str = "") -> str:
-    """The arguments of ``compute``; the check is the last of the results, unless it has a place of its own."""
-    results = [result.format(i) for i in range(len(program.outputs))]
-    return ", ".join([*inputs, parameters, "k", *results, check or result.format(len(results))])
+def _arguments(program: Program, inputs: list[str], parameters: str, result: str) -> str:
+    """The arguments of ``compute``."""
+    return ", ".join([*inputs, parameters, "k", *(result.format(i) for i in range(len(program.outputs)))])
 
 
 def _angles(group: Angles, lanes: int, packed: bool) -> list[str]:
@@ -330,6 +326,15 @@ def _angles(group: Angles, lanes: int, packed: bool) -> list[str]:
 
 def _indented(lines: list[str]) -> str:
     return "\n".join(f"  {line}" for line in lines)
+
+
+def _sums(program: Program, total: str, name: str) -> str:
+    """Loops that add to a total, which stays finite if all inputs are."""
+    names = map(name.format, range(len(program.inputs)))
+    return " ".join(
+        f"for (int j = 0; j < {width}; ++j) {total} += {each}[j] - {each}[j];"
+        for each, width in zip(names, program.widths[0], strict=True)
+    )
 
 
 def _each(width: int, lanes: str, statement: str) -> str:

@@ -74,9 +74,8 @@ class Kernel:
         widths_in, widths_out = program.widths
         self.parameters = parameters
         self.inputs = tuple(np.zeros(width) for width in widths_in)
-        self._flat = tuple(np.zeros(width) for width in widths_out)
-        self.results = tuple(flat.reshape(shape) for flat, shape in zip(self._flat, program.outputs, strict=False))
-        self._arrays = (*self.inputs, parameters, *self._flat)
+        self._flat, self._check = tuple(np.zeros(width) for width in widths_out), np.zeros(1)
+        self.results = tuple(flat.reshape(shape) for flat, shape in zip(self._flat, program.outputs, strict=True))
         self._names = [name for name, _ in program.inputs]
         self.evaluate: Callable[[], object] = self._evaluator()
 
@@ -89,7 +88,8 @@ class Kernel:
         program = self._program
         library = run_library(program) if self._compiled else None
         if library is not None:
-            return bound_function(library, f"{program.name}_python", self._arrays)
+            arrays = (*self.inputs, self.parameters, *self._flat, self._check)
+            return bound_function(library, f"{program.name}_python", arrays)
         if not has_casadi():
             why = "the cache folder holds nothing that `robodyn compile` has made for it on a machine of this kind"
             raise NotReadyError(f"{program.name} of this arm cannot run: {why}, and {missing()}")
@@ -99,7 +99,12 @@ class Kernel:
         for index, array in enumerate(self._flat):
             buffer.set_res(index, array.data)
         self._buffer = buffer  # evaluate does not keep it alive
-        return evaluate
+
+        def run() -> None:
+            evaluate()
+            self._check[0] = sum(float(array.sum()) for array in self.inputs)
+
+        return run
 
     @cached_property
     def call(self) -> Callable[..., Any]:
@@ -126,7 +131,7 @@ def call({arguments}):
         scope |= {
             "evaluate": self.evaluate,
             "isfinite": isfinite,
-            "check": self._flat[-1].data,
+            "check": self._check.data,
             "results": self.results,
             "copy": np.ndarray.copy,
             "otherwise": self._call_otherwise,
@@ -161,7 +166,7 @@ def call({arguments}):
             for slot, array in zip(self.inputs, arrays, strict=True):
                 slot[:] = array[row]
             self.evaluate()
-            bad |= not isfinite(self._flat[-1][0])
+            bad |= not isfinite(self._check[0])
             for output, result in zip(outputs, self.results, strict=True):
                 output[row] = result
         for array, kept in zip(own, before, strict=True):

@@ -58,20 +58,18 @@ class Program:
 
     @property
     def widths(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Numbers per state: of each input, and of each output, the check included."""
-        return tuple(length for _, length in self.inputs), (*(prod(shape) for shape in self.outputs), 1)
+        """Numbers per state: of each input, and of each output."""
+        return tuple(length for _, length in self.inputs), tuple(map(prod, self.outputs))
 
     def function(self) -> ca.Function:
-        """The expressions as a CasADi function: inputs, parameters → results in row-major order, check.
+        """The expressions as a CasADi function: inputs, parameters → results in row-major order.
 
-        The check is the sum of the inputs: a NaN or an infinity among them is noticed in compiled code, even where the
-        results do not depend on it. The last ``KEPT`` functions are cached for other objects of the same arm.
+        The last ``KEPT`` functions are cached for other objects of the same arm.
         """
         kept = _functions.pop((self.name, self.key), None)
         if kept is None:
             symbols, results = self.build()
-            check = ca.sum1(ca.vertcat(*symbols[:-1]))
-            outputs = ca.cse([*(ca.densify(ca.vec(r.T)) for r in results), check])
+            outputs = ca.cse([ca.densify(ca.vec(r.T)) for r in results])
             kept = ca.Function(self.name, list(symbols), outputs)
         _functions[self.name, self.key] = kept  # the last one of the dictionary
         while len(_functions) > KEPT:

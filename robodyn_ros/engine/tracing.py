@@ -262,7 +262,7 @@ def inlined(program: Program, parameters: Array, values: Sequence[Any]) -> Any:
     for value, width in zip(given, widths, strict=True):
         if value.shape[0] != width:
             raise TraceError(f"{program.name} is called with {value.shape[0]} numbers where there should be {width}")
-    results = trace.function(program).call(given)[:-1]
+    results = trace.function(program).call(given)
     found = [_wrapped(_scalars(result).reshape(shape)) for result, shape in zip(results, program.outputs, strict=True)]
     return found[0] if len(found) == 1 else tuple(found)
 

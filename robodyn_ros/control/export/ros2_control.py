@@ -70,9 +70,8 @@ MODEL_HEADER = """/* The arm's model and its control step, one file for each fun
 
 {functions}
 
-/* The control step, and the observer of external efforts, if there is one. `x`: addresses of the inputs, the settings,
-   the results and a check. `constants`: count of the numbers that depend on the settings alone, which `prepare`
-   computes. */
+/* The control step, and the observer of external efforts, if there is one. `x`: addresses of the inputs, the settings
+   and the results. `constants`: count of the numbers that depend on the settings alone, which `prepare` computes. */
 extern const int step_constants;
 void step_prepare(const double* settings, double* constants);
 void step_run(double* const* x, const double* constants);
@@ -256,8 +255,8 @@ def model_file(name: str, program: Program, *, has_model: bool) -> tuple[str, st
     given = [f"const double* {name}" for name in (*inputs, *(["p"] if has_model else []))]
     head = f"void model_{name}({', '.join([*given, *(f'double* {name}' for name in results)])})"
     none = "" if has_model else "  const double p[3] = {0, 0, 0};\n"
-    body = f"{none}  double k[CONSTANTS], check;\n  prepare(p, k);\n"
-    call = f"  compute({', '.join([*inputs, 'p', 'k', *results])}, &check);\n"
+    body = f"{none}  double k[CONSTANTS];\n  prepare(p, k);\n"
+    call = f"  compute({', '.join([*inputs, 'p', 'k', *results])});\n"
     return head, f"{GENERATED_CODE.format(what=name, code=scalar_source(program))}{head} {{\n{body}{call}}}\n"
 
 
@@ -271,7 +270,7 @@ def run_file(name: str, program: Program | None) -> str:
             f"void {name}_run(double* const* x, const double* k) {{\n  {unused}}}\n"
         )
     count = len(program.inputs)
-    places = [f"x[{place}]" for place in range(count + len(program.outputs) + 2)]
+    places = [f"x[{place}]" for place in range(count + len(program.outputs) + 1)]
     call = f"compute({', '.join([*places[: count + 1], 'k', *places[count + 1 :]])});"
     return (
         f"{GENERATED_CODE.format(what=name, code=scalar_source(program))}const int {name}_constants = CONSTANTS;\n\n"

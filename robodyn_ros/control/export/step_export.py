@@ -155,13 +155,13 @@ void {prefix}_set({prefix}_step_t *step, {prefix}_setting_t setting, const doubl
 
 int {prefix}_step({prefix}_step_t *step, double dt, const double *q, const double *qd, const double *reference_q,
     const double *reference_qd, const double *reference_qdd, const double *reference_effort, double *effort) {{
-  double times[2], results[{len(ROWS) * n}], flags[{len(FLAGS)}], check[1];
+  double times[2], results[{len(ROWS) * n}], flags[{len(FLAGS)}];
   double memory[{memory}], law_memory[{max(remembered, 1)}];
   step->time += dt;
   times[0] = step->time;
   times[1] = dt;
   compute(times, q, qd, reference_q, reference_qd, reference_qdd, reference_effort, step->memory, step->law_memory,
-      step->settings, results, flags, memory, law_memory, check);
+      step->settings, results, flags, memory, law_memory);
   if (flags[0] == 0.0) return 0;
   {"memcpy(step->law_memory, law_memory, sizeof law_memory);" if remembered else "(void)law_memory;"}
   memcpy(step->memory, memory, sizeof memory);

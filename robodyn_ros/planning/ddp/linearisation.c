@@ -43,7 +43,7 @@ int linearise(int steps, const double* h, const double* x, const double* u, cons
   prepare(p, c);
   for (int t = 0; t < steps; t += LANES) {
     const int left = steps - t < LANES ? steps - t : LANES;
-    real x0[X], effort[N], length, at[X], slope[X], by[X][W], change[X][W], sum[X][W], check;
+    real x0[X], effort[N], length, at[X], slope[X], by[X][W], change[X][W], sum[X][W];
     load(h, x, u, t, left, x0, effort, &length);
     for (int i = 0; i < X; ++i) {
       at[i] = x0[i];
@@ -52,7 +52,7 @@ int linearise(int steps, const double* h, const double* x, const double* u, cons
     for (int stage = 0; stage < 4; ++stage) {
       const double ratio = stage < 2 ? 0.5 : 1, weight = stage == 0 || stage == 3 ? 1 : 2;
       real by_q[N * N], by_v[N * N], by_u[N * N];
-      compute(at, at + N, effort, p, c, slope + N, by_q, by_v, by_u, &check);
+      compute(at, at + N, effort, p, c, slope + N, by_q, by_v, by_u);
       for (int i = 0; i < N; ++i) slope[i] = at[N + i];
       chain(by_q, by_v, by_u, by, change);
       for (int i = 0; i < X; ++i) {

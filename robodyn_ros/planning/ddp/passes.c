@@ -187,12 +187,12 @@ int backward(
 
 /* The classical Runge-Kutta step with the effort held. */
 static void step(const double* x, const double* u, double h, const double* p, const double* c, double* next) {
-  double at[X], slope[X], sum[X] = {0}, check;
+  double at[X], slope[X], sum[X] = {0};
   copy(X, x, at);
   for (int stage = 0; stage < 4; ++stage) {
     const double duration = stage < 2 ? 0.5 * h : h, weight = stage == 0 || stage == 3 ? 1 : 2;
     copy(N, at + N, slope);
-    compute(at, at + N, u, p, c, slope + N, &check);
+    compute(at, at + N, u, p, c, slope + N);
     for (int i = 0; i < X; ++i) { sum[i] += weight * slope[i]; at[i] = x[i] + duration * slope[i]; }
   }
   for (int i = 0; i < X; ++i) next[i] = x[i] + h / 6 * sum[i];

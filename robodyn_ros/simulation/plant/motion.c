@@ -35,8 +35,7 @@ static void set_parameters(System* s, const double* p) {
 
 /* The bare equations of motion. */
 static inline void bare(const System* s, const double* q, const double* v, const double* force, double* a) {
-  double check;
-  compute(q, v, force, s->p, s->k, a, &check);
+  compute(q, v, force, s->p, s->k, a);
 }
 
 /* Dry friction of joint i that slides at velocity v. */
@@ -61,8 +60,8 @@ static double force_on(const System* s, int i, double q, double v) {
 
 static void add_outside(const System* s, const double* q, const double* v, double* force) {
   if (!s->outside) return;
-  double more[N], check;
-  double* x[] = {(double*)q, (double*)v, s->outside->p, more, &check};
+  double more[N];
+  double* x[] = {(double*)q, (double*)v, s->outside->p, more};
   s->outside->run(x, s->outside->k);
   for (int i = 0; i < N; ++i) force[i] += more[i];
 }
@@ -97,9 +96,9 @@ static int solve(int n, double (*A)[N], const double* b, double* x) {
 /* The accelerations by a unit force on joint j, without gravity and velocities. */
 static void by_unit_force(const System* s, const double* q, int j, double* a) {
   static const double zero[N];
-  double unit[N] = {0}, check;
+  double unit[N] = {0};
   unit[j] = 1;
-  compute(q, zero, unit, s->p0, s->k0, a, &check);
+  compute(q, zero, unit, s->p0, s->k0, a);
 }
 
 /* Forces r on the held joints, which make their accelerations zero; a becomes the accelerations with these forces. */

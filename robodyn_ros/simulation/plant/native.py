@@ -64,8 +64,8 @@ typedef void Forward(int is_whole, const double* q, const double* v, const doubl
 
 static void prepare(const double* p, double* k) { *k = 0; }
 
-static void compute(const double* q, const double* v, const double* force, const double* p, const double* k, double* a,
-                    double* check) {
+static void compute(const double* q, const double* v, const double* force, const double* p, const double* k,
+                    double* a) {
   Forward* forward;
   memcpy(&forward, p + 3, sizeof forward);
   forward(p[0] != 0, q, v, force, a);
