@@ -239,7 +239,7 @@ class CoreSettings:
         observer = contact.observer
         observer.read_parameters()
         n, numbers = len(observer.bias), observer.parameters
-        widths = (1, *(n,) * 4, 3 * n, len(numbers), 3 * n, n + 8, 1)
+        widths = (1, *(n,) * 4, 3 * n, len(numbers), 3 * n, n + 8)
         run = CoreFunction(widths, observer.program, numbers, lambda _, __: observe(observer, run.parts))
         run.parts[CODES["NUMBERS"]][:] = numbers
         self._observer = run  # keeps it alive
@@ -277,7 +277,7 @@ def plain_values(settings: LoopSettings) -> dict[str, Any]:
 
 def observe(observer: MomentumObserver, parts: list[Array]) -> None:
     """A period of an observer with a model in Python, on the arrays of the core; it gives NaN if it fails."""
-    dt, q, qd, efforts, bias, memory, _, after, found, _ = parts
+    dt, q, qd, efforts, bias, memory, _, after, found = parts
     try:
         observer.memory[:], observer.bias[:] = memory, bias
         found[:] = observer.update(float(dt[0]), q, qd, efforts)
