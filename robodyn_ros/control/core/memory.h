@@ -240,7 +240,7 @@ typedef struct {
   double swing[N], swing_before[N], swing_first[N], swing_begin[N], swing_time[N], swing_q[N], swing_distance[N];
   int64_t swing_steps; /* 1 if these are errors of a law, 0 if they are velocities under a reaction */
   double found_delay; /* delay of the commands that an unstable feedback has shown [s] */
-  int64_t unstable;    /* from when that was GROWTH and the arm shook until the states allow the gains again */
+  int64_t unstable;    /* from when growth or shaking has shown it until the states allow the gains again */
   double sampling_last, sampling_age, before; /* time and age of the latest state, and the period before it, 0 if there is none [s] */
   double mean, longest, oldest; /* mean period; recent greatest period, and greatest age [s] */
   double judged_q[N]; /* where the gains were checked; NAN if they have to be checked */

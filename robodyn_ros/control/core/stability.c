@@ -5,7 +5,7 @@
 
 #include "memory.h"
 
-#define GROWTH 2.3 /* logarithm of the growth of a deviation by gaps between states at which their rate is a fault: 10 */
+#define GROWTH 2.3 /* logarithm of the factor, 10, by which gaps between states may amplify a deviation of the arm */
 #define SHAKES 2.0 /* growth of the swings of a velocity error, by which its feedback is unstable */
 #define LONGEST_SWING 0.03 /* longest swing of such an error [s]: those of a motion are longer */
 
@@ -38,23 +38,26 @@ static int swings_grow(const Settings* s, const State* m, int i) {
     m->swing_distance[i] > noise_bound(&s->uncertainty, i);
 }
 
-/* Nonzero if the arm shakes: the velocity error of a joint reverses and does not become smaller. A feedback with the mean
-   delay τ and a damping ratio of 0.42 or more reverses it within 4 τ if it is unstable. If its swings
-   grow, three or more, the feedback is unstable whatever the model says: `time` is the duration of the longest such swing,
-   else 0. An arm that is moved by hand may be shaken by it. A law and a reaction are judged apart. */
-static int shakes(const Settings* s, State* m, double* time) {
+/* Velocity errors of the arm beyond noise: whether there is one; whether one reverses and does not become smaller, so that
+   the arm shakes; the duration of the longest swing of those that grow, three or more, else 0 [s]. */
+typedef struct { int exists, shakes; double time; } Deviation;
+
+/* A feedback with the mean delay τ and a damping ratio of 0.42 or more reverses the velocity error of a joint within 4 τ if
+   it is unstable. If its swings grow, it is unstable whatever the model says. An arm that is moved by hand may be shaken by
+   it. A law and a reaction are judged apart. */
+static Deviation find_deviation(const Settings* s, State* m) {
   const double longest = 4 * (m->period + m->delay + m->command_delay), *given = m->stepped_reference;
   const int steps = m->stepped && !m->active, tests = s->follows && s->plausibility;
-  int found = 0;
-  *time = 0;
+  Deviation found = {0, 0, 0};
   if (steps != m->swing_steps) { clear(m->swing); clear(m->swing_before); m->swing_steps = steps; }
   EACH {
     const double v = m->qd[i] - (steps ? given[N + i] : 0), q = m->q[i] - (steps ? given[i] : 0);
     if (!follow_swings(s, m, i, q, v)) continue;
     const double takes = greater(m->swing_time[i], m->sampling_last - m->swing_begin[i]);
+    found.exists = 1;
     if (m->swing_before[i] == 0 || fabs(m->swing[i]) < m->swing_before[i]) continue;
-    found |= takes <= longest;
-    if (tests && takes <= LONGEST_SWING && swings_grow(s, m, i)) *time = greater(*time, m->swing_time[i]);
+    found.shakes |= takes <= longest;
+    if (tests && takes <= LONGEST_SWING && swings_grow(s, m, i)) found.time = greater(found.time, m->swing_time[i]);
   }
   return found;
 }
@@ -79,15 +82,19 @@ static void forget_judgement(const Settings* s, State* m) {
 
 /* Adds up by which factor gaps between states amplify a deviation of the arm, where their rate does not allow the gains:
    a gap by |1 - 2 x|, with the ratio x of gap and delays to `stable_until`. That is the growth of a damped joint whose
-   effort is held for the gap. So shorter gaps make up for longer ones, except for the first ones. The model may have less
-   inertia than the arm: if it does not allow the gains in this pose, but in another one, the arm also has to shake. */
+   effort is held for the gap. So shorter gaps make up for longer ones, except for the first ones. A feedback that is
+   stable in the mean square, E(1 - 2 x)² < 1, amplifies a deviation by exp(h) with a probability below exp(-2 h)
+   (Lundberg's inequality: Asmussen, Applied Probability and Queues (2003), XIII.5). With h = ln K / 2 that is 1 / K, as
+   for the tests of consistency.c. If there is a deviation, one cannot wait for that: then it is GROWTH. The model may have
+   less inertia than the arm: if it does not allow the gains in this pose, but in another one, the arm has to shake. */
 static void note_growth(const Settings* s, State* m) {
-  double time;
-  const int shaken = shakes(s, m, &time), begins = (double)m->count < FIRST_PERIODS;
-  const double held = m->before + m->delay + m->command_delay;
-  if (m->carried == 1) m->growth = begins ? GROWTH : 0;
+  const double held = m->before + m->delay + m->command_delay, most = log_test_count() / 2;
+  const int begins = (double)m->count < FIRST_PERIODS;
+  const Deviation deviation = find_deviation(s, m);
+  if (m->carried == 1) m->growth = begins ? most : 0;
   else m->growth = greater(m->growth + log(fabs(1 - 2 * held / m->stable_until)), 0);
-  find_delay(s, m, time);
-  const int is_known = shaken || m->period + m->delay > (1 + SAMPLING_CHANGE) * m->allowed;
-  m->unstable = m->carried < 1 && (m->unstable || time > 0 || (m->growth >= GROWTH && is_known));
+  find_delay(s, m, deviation.time);
+  const int is_known = deviation.shakes || m->period + m->delay > (1 + SAMPLING_CHANGE) * m->allowed;
+  const int is_amplified = m->growth >= (deviation.exists ? GROWTH : most);
+  m->unstable = m->carried < 1 && (m->unstable || deviation.time > 0 || (is_amplified && is_known));
 }
