@@ -45,8 +45,7 @@ from robodyn_ros.control.export.controller_parameters import known_defaults
 from robodyn_ros.control.export.ros2_control import ExportedFiles, Maintainer, export_package, write_package
 from robodyn_ros.control.export.step_export import export_step
 from robodyn_ros.control.parameter_file import LoadedParameters
-from robodyn_ros.dynamics import STANDARD_GRAVITY, Dynamics
-from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.dynamics import STANDARD_GRAVITY, CompiledDynamics, Dynamics
 from robodyn_ros.dynamics.symbolic.export import REALS, export
 from robodyn_ros.engine.library import remembered_texts
 from robodyn_ros.errors import InputError

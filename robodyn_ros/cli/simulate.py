@@ -35,8 +35,7 @@ from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 from robodyn_ros.cli import console as terminal
 from robodyn_ros.cli.arm import POSES, TOUR, TOUR_JOINTS, add_arm, read_arm, requested_trajectory
 from robodyn_ros.cli.verb import ExitCode, add_option, add_simulated, check_used, gather_simulated, only_with
-from robodyn_ros.control.loop import ControlLoop
-from robodyn_ros.control.loop_settings import loop_default_values
+from robodyn_ros.control import ControlLoop, loop_default_values
 from robodyn_ros.control.motion.trajectory import Trajectory, joint_order, read_trajectory
 from robodyn_ros.control.parameter_file import LoadedParameters
 from robodyn_ros.document.text import digits, quantity
@@ -44,11 +43,11 @@ from robodyn_ros.errors import InputError, LimitError, signals_deferred
 from robodyn_ros.planning.plan import Plan
 from robodyn_ros.plugins import available
 from robodyn_ros.robot import Robot
+from robodyn_ros.simulation import run_trial
 from robodyn_ros.simulation import trial_files as files
 from robodyn_ros.simulation.hardware import Hardware, default_values
 from robodyn_ros.simulation.trial import Trial, figures, simulated, trial_stop
 from robodyn_ros.simulation.trial_files import plot_trial
-from robodyn_ros.simulation.trial_run import run_trial
 from robodyn_ros.tasks import make_loop, make_simulated
 
 PASSIVE = "none"

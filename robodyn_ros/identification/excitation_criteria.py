@@ -19,15 +19,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from robodyn_ros.dynamics.rnea import RNEA
-from robodyn_ros.engine import Kernel, Program, digest
-from robodyn_ros.engine.casadi import ca
+from robodyn_ros.engine import Kernel, Program, ca, digest
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.estimation.base_parameters import BaseParameters
 from robodyn_ros.identification.settings import ExcitationSettings, Workspace
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.tree import build_tree, geometry
-from robodyn_ros.robot.configuration import position_ranges
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, position_ranges
 
 PENALTY_START = 0.975
 """Constraint at which the penalty starts, so that the limits hold between the samples too."""

@@ -32,8 +32,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY
+from robodyn_ros.dynamics import STANDARD_GRAVITY, CompiledDynamics
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.prepared_recording import PreparedRecording, cutoff_frequencies, prepare_recording

@@ -32,9 +32,8 @@ from robodyn_ros.checks import as_real, check_choice, finite_array, finite_state
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import se3
 from robodyn_ros.kinematics.screws import JointAxis, joint_axes
-from robodyn_ros.robot import Inertial, Pose, Robot, reload_robot
+from robodyn_ros.robot import Array, Inertial, Pose, Robot, read_only, reload_robot
 from robodyn_ros.robot.mjcf import limit_text, write_inertial, write_joint
-from robodyn_ros.robot.pose import Array, read_only
 from robodyn_ros.robot.tree import check_inertial
 
 Convention = Literal["standard", "modified"]

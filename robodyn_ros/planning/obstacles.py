@@ -30,8 +30,7 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.files import read_yaml_of
 from robodyn_ros.kinematics.forward import placed
 from robodyn_ros.kinematics.tree import build_tree
-from robodyn_ros.robot import Array, Pose, Robot
-from robodyn_ros.robot.description import read_document
+from robodyn_ros.robot import Array, Pose, Robot, read_document
 from robodyn_ros.robot.shapes import read_solid
 
 RADIUS = 0.05

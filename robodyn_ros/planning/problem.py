@@ -24,8 +24,7 @@ from robodyn_ros.kinematics.tree import Tree, build_tree
 from robodyn_ros.planning.cost import Cost, MinimumTime
 from robodyn_ros.planning.ddp.passes import require_expressions
 from robodyn_ros.planning.obstacles import Capsule, Clearance, Obstacle, capsules
-from robodyn_ros.robot import ConfigurationSpace, Pose, Robot, random_positions
-from robodyn_ros.robot.pose import Array, read_only
+from robodyn_ros.robot import Array, ConfigurationSpace, Pose, Robot, random_positions, read_only
 
 LIMIT_RATIO = 0.9
 """Default ratio of the limits of speed and effort that a plan uses; the rest remains for the feedback."""

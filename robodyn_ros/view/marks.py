@@ -23,9 +23,7 @@ from numpy.typing import NDArray
 from urdf_parser_py import urdf
 
 from robodyn_ros.errors import RobotDescriptionError, pip_install
-from robodyn_ros.robot import Robot
-from robodyn_ros.robot.description import read_document
-from robodyn_ros.robot.pose import Array, Pose, read_only
+from robodyn_ros.robot import Array, Pose, Robot, read_document, read_only
 from robodyn_ros.robot.shapes import box_corners
 from robodyn_ros.robot.urdf import pose_of
 from robodyn_ros.robot.xacro import find_package

@@ -35,8 +35,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import finite_state, in_short
-from robodyn_ros.engine import Kernel, Program, digest
-from robodyn_ros.engine.casadi import ca
+from robodyn_ros.engine import Kernel, Program, ca, digest
 from robodyn_ros.engine.tracing import column, solve_symmetric, traced
 from robodyn_ros.errors import InputError, check_type
 from robodyn_ros.kinematics import so3
@@ -44,8 +43,7 @@ from robodyn_ros.kinematics.forward import Kinematics, geometric_jacobian, place
 from robodyn_ros.kinematics.inverse.task import NullSpaceObjective, Task, centred
 from robodyn_ros.kinematics.se3 import as_pose, from_pose
 from robodyn_ros.kinematics.tree import Tree, geometry
-from robodyn_ros.robot import Array, Link, Pose
-from robodyn_ros.robot.configuration import ConfigurationSpace, position_ranges, random_positions
+from robodyn_ros.robot import Array, ConfigurationSpace, Link, Pose, position_ranges, random_positions
 from robodyn_ros.settings import CheckedSettings, choice, setting, whole
 
 LIMITS, CHOSEN = ("clamp", "avoid", "ignore"), ("first", "nearest")

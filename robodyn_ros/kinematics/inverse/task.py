@@ -19,8 +19,7 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import as_real, finite_states
 from robodyn_ros.errors import InputError
-from robodyn_ros.robot import ConfigurationSpace, Robot
-from robodyn_ros.robot.pose import Array, read_only
+from robodyn_ros.robot import Array, ConfigurationSpace, Robot, read_only
 
 
 @dataclass(frozen=True, eq=False)

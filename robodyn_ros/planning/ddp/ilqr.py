@@ -32,8 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import finite_array
-from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.dynamics import CompiledDynamics, Dynamics
 from robodyn_ros.engine import Program
 from robodyn_ros.engine.c_interface import addresses_of, batch_function, start_batch
 from robodyn_ros.errors import InputError
