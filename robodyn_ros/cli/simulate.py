@@ -32,6 +32,7 @@ from typing import Any
 
 from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
+from robodyn_ros.checks import check
 from robodyn_ros.cli import console as terminal
 from robodyn_ros.cli.arm import POSES, TOUR, TOUR_JOINTS, add_arm, read_arm, requested_trajectory
 from robodyn_ros.cli.verb import ExitCode, add_option, add_simulated, check_used, gather_simulated, only_with
@@ -152,8 +153,8 @@ def _motion(
     duration = args.duration
     if args.controller == PASSIVE and (args.to or args.tour or args.motion):
         raise InputError("--controller", "must be a control law if the arm is to move", PASSIVE)
-    if duration is not None and not 0.0 < duration <= LONGEST:
-        raise InputError("--duration", f"must be above 0 s, and {LONGEST:g} s at most, not {duration!r}", duration)
+    is_allowed = duration is None or 0.0 < duration <= LONGEST
+    check(is_allowed, "--duration", f"above 0 s, and {LONGEST:g} s at most", duration)
     trajectory = motion or requested_trajectory(args.to, args.tour, duration or DURATION, robot, hardware.plant.q)
     if duration is None:
         duration = trajectory.duration if trajectory is not None else DURATION

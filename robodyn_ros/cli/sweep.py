@@ -29,6 +29,7 @@ from typing import Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from robodyn_ros.checks import check
 from robodyn_ros.cli.arm import add_joints, chosen_arm
 from robodyn_ros.cli.console import check_outputs, console, make_file, picked, print_document, print_json, tracked
 from robodyn_ros.cli.verb import ExitCode, add_option, add_parameters, check_names, gather, only_with
@@ -125,8 +126,7 @@ def show_case(study: Study, number: int, plot: Path | None, json: bool) -> ExitC
     Raises:
         InputError: there is no such case.
     """
-    if not 0 <= number < study.size:
-        raise InputError("--case", f"must be from 0 to {study.size - 1}, not {number}", number)
+    check(0 <= number < study.size, "--case", f"from 0 to {study.size - 1}", number)
     runner = CaseRunner(study)
     (case,) = study.cases(number, 1)
     row = runner.row(case)
@@ -182,8 +182,7 @@ def choose_backend(args: Namespace) -> AbstractContextManager[Backend]:
         return nullcontext(cluster(args.scheduler))
     if args.workers == 0:
         return nullcontext(in_process)
-    if args.workers is not None and not 1 <= args.workers <= 1024:
-        raise InputError("--workers", f"must be from 0 to 1024, not {args.workers}", args.workers)
+    check(args.workers is None or 1 <= args.workers <= 1024, "--workers", "from 0 to 1024", args.workers)
     return Workers(args.workers)
 
 

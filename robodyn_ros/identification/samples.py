@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.checks import finite_array
+from robodyn_ros.checks import check, finite_array
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.segments import SETTLING, Segment, lowpass
@@ -145,8 +145,7 @@ class Samples:
         Raises:
             InputError: there are fewer than 2 folds, or more folds than samples.
         """
-        if not 2 <= count <= len(self):
-            raise InputError("count", f"must be from 2 to {len(self)}, the number of samples, not {count}", count)
+        check(2 <= count <= len(self), "count", f"from 2 to {len(self)}, the number of samples", count)
         found, index = np.unique(self.motions, return_inverse=True)
         if len(found) < count:
             index = np.arange(len(self)) * count // len(self)

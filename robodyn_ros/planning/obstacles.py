@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.checks import finite_array
+from robodyn_ros.checks import check, finite_array
 from robodyn_ros.engine.casadi import ca
 from robodyn_ros.errors import InputError
 from robodyn_ros.files import read_yaml_of
@@ -135,8 +135,7 @@ def _array(name: str, what: str, values: ArrayLike, shape: tuple[int, ...]) -> A
 
 def _lengths(name: str, what: str, values: ArrayLike, shape: tuple[int, ...]) -> Array:
     lengths = _array(name, what, values, shape)
-    if not (lengths > 0.0).all():
-        raise InputError(f"{what} of obstacle {name!r}", f"must be above 0, not {values!r}", values)
+    check((lengths > 0.0).all(), f"{what} of obstacle {name!r}", "above 0", values)
     return lengths
 
 

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.checks import finite_array
+from robodyn_ros.checks import check, finite_array
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.engine.casadi import ca
 from robodyn_ros.errors import InputError
@@ -121,8 +121,7 @@ class MotionLimits:
         Raises:
             InputError: the ratio is out of range, a shape is wrong, or a limit is not above 0.
         """
-        if not 0.0 < limit_ratio <= 1.0:
-            raise InputError("limit_ratio", f"must be above 0 and at most 1, not {limit_ratio!r}", limit_ratio)
+        check(0.0 < limit_ratio <= 1.0, "limit_ratio", "above 0 and at most 1", limit_ratio)
         speed = limit_ratio * _limit("velocity", velocity, robot.velocity_limit, robot)
         change = _limit("acceleration", acceleration, robot.symmetric_acceleration_limit, robot)
         force = limit_ratio * _limit("effort", effort, robot.effort_limit, robot)
@@ -132,8 +131,8 @@ class MotionLimits:
 def _limit(name: str, own: ArrayLike | None, usual: Array, robot: Robot) -> Array:
     value = usual if own is None else own
     given = np.asarray(value, dtype=np.float64)
-    if given.shape not in ((), (robot.n,)) or not (given > 0.0).all():
-        raise InputError(f"{name} limit", f"must be above 0, one number or {robot.n}, not {value!r}", value)
+    is_limit = given.shape in ((), (robot.n,)) and (given > 0.0).all()
+    check(is_limit, f"{name} limit", f"above 0, one number or {robot.n}", value)
     return read_only(np.broadcast_to(given, (robot.n,)))
 
 
@@ -152,8 +151,7 @@ class JointGoal:
     def positions(self, model: SmoothModel, near: Array) -> Array:
         """Joint positions (n,) that reach the goal; joints that may be anywhere stay at ``near``."""
         given = np.asarray(self.q, dtype=np.float64)
-        if given.shape != (model.n,) or np.isinf(given).any():
-            raise InputError("goal", f"must be {model.n} positions, not {self.q!r}", self.q)
+        check(given.shape == (model.n,) and not np.isinf(given).any(), "goal", f"{model.n} positions", self.q)
         turned = ConfigurationSpace(model.dynamics.robot).near(near, np.where(np.isnan(given), near, given))
         return np.where(np.isnan(given), near, turned)
 
@@ -289,12 +287,10 @@ class Problem:
         n = self.dynamics.robot.n
         finite_array("start", self.start, (n,))
         finite_array("start_velocity", np.zeros(n) if self.start_velocity is None else self.start_velocity, (n,))
-        if self.duration is not None and not 0.0 < self.duration < np.inf:
-            raise InputError("duration", f"must be above 0 s, not {self.duration!r}", self.duration)
+        check(self.duration is None or 0.0 < self.duration < np.inf, "duration", "above 0 s", self.duration)
         if self.cost.moving and (self.duration is None or self.via):
             raise InputError("cost", "tracks a trajectory: that needs a fixed duration, and no via points", self.cost)
-        if not self.longest > 0.0:
-            raise InputError("longest", f"must be above 0 s, not {self.longest!r}", self.longest)
+        check(self.longest > 0.0, "longest", "above 0 s", self.longest)
         for name in ("margin", "limit_margin"):
             if not 0.0 <= getattr(self, name) < np.inf:
                 raise InputError(name, f"must be finite, and not below 0: {getattr(self, name)!r}", getattr(self, name))

@@ -31,6 +31,7 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
+from robodyn_ros.checks import check
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.bench import computer
 from robodyn_ros.cli.bench.computer import Allowance, Timing
@@ -103,8 +104,7 @@ def judge_computer(args: Namespace) -> ExitCode:
         InputError: the rate or the duration is out of range.
     """
     for option, value in (("--rate", args.rate), ("--seconds", args.seconds)):
-        if not 0.0 < value <= 1e5:
-            raise InputError(option, f"must be above 0 and at most 1e5, not {value:g}", value)
+        check(0.0 < value <= 1e5, option, "above 0 and at most 1e5", value)
     robot = load_robot(str(find("urdf/prr.urdf"))) if args.urdf is None else read_arm(args)
     with waiting(f"measuring this computer for {args.seconds:g} s"):
         timing = computer.measure(args.rate, args.seconds, robot)

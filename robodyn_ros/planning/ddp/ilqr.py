@@ -31,7 +31,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.checks import finite_array
+from robodyn_ros.checks import check, finite_array
 from robodyn_ros.dynamics import CompiledDynamics, Dynamics
 from robodyn_ros.engine import Program
 from robodyn_ros.engine.c_interface import addresses_of, batch_function, start_batch
@@ -130,8 +130,7 @@ class ILQR:
             InputError: the dynamics have no expressions, or there is no step.
             NotReadyError: there is no C compiler; the message explains how to get one.
         """
-        if steps < 1:
-            raise InputError("steps", f"must be at least 1, not {steps}", steps)
+        check(steps >= 1, "steps", "at least 1", steps)
         self._dynamics, self._cost, self._settings = require_expressions(dynamics), cost, settings or ILQRSettings()
         self.ddp = DDP(self._dynamics, cost, steps, self._settings, self._dynamics.symbols)
 
@@ -159,8 +158,7 @@ class ILQR:
         """
         begun, ddp, m, n = perf_counter(), self.ddp, self.ddp.memory, self._dynamics.robot.n
         start = finite_array("start", start, (2 * n,))
-        if not (np.isfinite(duration) and duration > 0.0):
-            raise InputError("duration", f"must be a time above 0 [s], not {duration!r}", duration)
+        check(np.isfinite(duration) and duration > 0.0, "duration", "a time above 0 [s]", duration)
         times = np.linspace(0.0, duration, m.steps + 1)
         limit = self._dynamics.robot.effort_limit if effort_limit is None else effort_limit
         limit = _as_rows(limit, (1, n), "effort_limit")

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.checks import as_real, finite_array, in_short
+from robodyn_ros.checks import as_real, check, finite_array
 from robodyn_ros.control.limits import check_position_limits, saturate
 from robodyn_ros.dynamics import Dynamics, Payload
 from robodyn_ros.engine.c_interface import Uncopied
@@ -229,8 +229,7 @@ def _limits(name: str, given: object, of_robot: Array) -> Array:
     """Limits of the joints (n,), of which each may be infinite."""
     value, expected = of_robot if given is None else given, f"{len(of_robot)} numbers from 0 up"
     limits = read_only(as_real(name, value, expected))
-    if limits.shape != of_robot.shape or not (limits >= 0.0).all():
-        raise InputError(name, f"must be {expected}, not {in_short(value)}", value)
+    check(limits.shape == of_robot.shape and (limits >= 0.0).all(), name, expected, value)
     return limits
 
 
