@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import check, finite_array
 from robodyn_ros.dynamics.base import Dynamics
@@ -24,7 +24,7 @@ from robodyn_ros.kinematics.tree import Tree, build_tree
 from robodyn_ros.planning.cost import Cost, MinimumTime
 from robodyn_ros.planning.ddp.passes import require_expressions
 from robodyn_ros.planning.obstacles import Capsule, Clearance, Obstacle, capsules
-from robodyn_ros.robot import Array, ConfigurationSpace, Pose, Robot, random_positions, read_only
+from robodyn_ros.robot import Array, ConfigurationSpace, Flags, Pose, Robot, random_positions, read_only
 
 LIMIT_RATIO = 0.9
 """Default ratio of the limits of speed and effort that a plan uses; the rest remains for the feedback."""
@@ -155,7 +155,7 @@ class JointGoal:
         turned = ConfigurationSpace(model.dynamics.robot).near(near, np.where(np.isnan(given), near, given))
         return np.where(np.isnan(given), near, turned)
 
-    def fixes(self, model: SmoothModel) -> NDArray[np.bool_]:
+    def fixes(self, model: SmoothModel) -> Flags:
         """True for each joint (n,) whose position the goal determines by itself."""
         return np.isfinite(np.asarray(self.q, dtype=np.float64).reshape(model.n))
 
@@ -192,7 +192,7 @@ class ToolGoal:
         found = ToolTarget(Kinematics(model.dynamics.robot), self.link, task=self.task).goal(self.pose, near).q
         return np.where(self.fixes(model), near, found)
 
-    def fixes(self, model: SmoothModel) -> NDArray[np.bool_]:
+    def fixes(self, model: SmoothModel) -> Flags:
         """True for each joint (n,) that does not move the tool, such as a gripper's: it stays where it is."""
         moves = np.array(ca.DM(self.residual(model).jac_sparsity(0, 0), 1.0))
         return moves.max(axis=0, initial=0.0) == 0.0

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 
 from robodyn_ros.dynamics import parameters as standard
@@ -40,7 +40,7 @@ from robodyn_ros.identification.estimation.regression_model import (
 from robodyn_ros.identification.estimation.result import Identification, Parameter, Prediction
 from robodyn_ros.identification.samples import Samples
 from robodyn_ros.identification.settings import IdentificationSettings
-from robodyn_ros.robot import Array, Body, Inertial, Robot, reload_robot
+from robodyn_ros.robot import Array, Body, Flags, Indices, Inertial, Robot, reload_robot
 from robodyn_ros.robot.description import UrdfEditor
 
 LISTED = 4
@@ -133,7 +133,7 @@ def identify(
     )
 
 
-def _effects(regressor: Array, change: Array, effort: Array, used: NDArray[np.bool_]) -> Array:
+def _effects(regressor: Array, change: Array, effort: Array, used: Flags) -> Array:
     """RMS effort of each parameter's change over the RMS effort, for the joint where this ratio is greatest, (p,).
 
     Args:
@@ -149,7 +149,7 @@ def _effects(regressor: Array, change: Array, effort: Array, used: NDArray[np.bo
 
 
 def describe_parameters(
-    model: RegressionModel, solution: RegressionSolution, stribeck: Stribeck, absent: NDArray[np.intp]
+    model: RegressionModel, solution: RegressionSolution, stribeck: Stribeck, absent: Indices
 ) -> tuple[Parameter, ...]:
     """Every parameter of the arm with its value and error, and why it is not identified (``Identification``)."""
     found = list(_standard_parameters(model, solution, set(absent.tolist())))
