@@ -33,6 +33,11 @@ PENALTY_START = 0.975
 MotionArrays = tuple[Array, ...]
 """Positions, velocities and accelerations, each (N, n)."""
 
+Constraints = Iterator[tuple[list[str], Array, dict[int, Array]]]
+"""Groups of constraints: the name of each, their values (N, m), and their derivatives (N, m, n): by the place of a part
+of the motion, of those on which they depend.
+"""
+
 
 class DOptimality:
     """The criterion for motions of one arm; ``rank`` is the number of base parameters."""
@@ -154,12 +159,7 @@ class ExcitationLimits:
             for names, constraint, _ in self._constraints(motion, slopes=False)
         )
 
-    def _constraints(
-        self, motion: MotionArrays, slopes: bool = True
-    ) -> Iterator[tuple[list[str], Array, dict[int, Array]]]:
-        """The constraints in groups: the name of each, their values (N, m), and their derivatives (N, m, n): by the
-        place of a part of the motion, of those on which they depend.
-        """
+    def _constraints(self, motion: MotionArrays, slopes: bool = True) -> Constraints:
         q, qd, qdd = motion
         one = np.eye(q.shape[1])
         names = self._names
@@ -174,9 +174,7 @@ class ExcitationLimits:
         if self._box is not None:
             yield from self._walls(q, *self._box)
 
-    def _walls(
-        self, q: Array, lower: Array, upper: Array, links: tuple[str, ...]
-    ) -> Iterator[tuple[list[str], Array, dict[int, Array]]]:
+    def _walls(self, q: Array, lower: Array, upper: Array, links: tuple[str, ...]) -> Constraints:
         scale = np.where(np.isfinite(upper - lower), (upper - lower) / 2.0, 1.0)
         for link in links:
             position = self._kinematics.pose(link, q)[:, :3, 3]

@@ -34,7 +34,6 @@ from rich.text import Text
 from robodyn_ros.checks import check
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.bench import computer
-from robodyn_ros.cli.bench.computer import Allowance, Timing
 from robodyn_ros.cli.bench.dynamics import BATCH, OTHERS, measure
 from robodyn_ros.cli.console import console, picked, print_json, simple_table, waiting
 from robodyn_ros.cli.verb import ExitCode, add_option, only_with
@@ -133,7 +132,7 @@ def _spread(times: np.ndarray[Any, Any]) -> dict[str, float | None]:
     return {"median": float(np.median(known)), "most": float(np.quantile(known, 0.999)), "greatest": float(known.max())}
 
 
-def _timing_table(timing: Timing) -> Table:
+def _timing_table(timing: computer.Timing) -> Table:
     rows = [
         (name, *("none" if value is None else f"{1e3 * value:.3f}" for value in _spread(times).values()))
         for name, times in (("a state is late by", timing.late), ("an effort comes after", timing.latency))
@@ -141,7 +140,7 @@ def _timing_table(timing: Timing) -> Table:
     return simple_table(("[ms]", "median", "99.9 %", "greatest"), rows, title=f"At {timing.rate:g} Hz")
 
 
-def _allowance_table(allowed: Sequence[Allowance]) -> Table:
+def _allowance_table(allowed: Sequence[computer.Allowance]) -> Table:
     default = JointGains().natural_frequency
     rows = []
     for one in allowed:

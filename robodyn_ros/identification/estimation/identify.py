@@ -31,12 +31,7 @@ from scipy.linalg import eigh
 from robodyn_ros.dynamics import parameters as standard
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.estimation.base_parameters import parameter_names, parameter_units
-from robodyn_ros.identification.estimation.regression_model import (
-    IDENTIFIED_GAIN,
-    RegressionModel,
-    RegressionSolution,
-    Stribeck,
-)
+from robodyn_ros.identification.estimation.regression_model import RegressionModel, RegressionSolution, Stribeck
 from robodyn_ros.identification.estimation.result import Identification, Parameter, Prediction
 from robodyn_ros.identification.samples import Samples
 from robodyn_ros.identification.settings import IdentificationSettings
@@ -155,7 +150,7 @@ def describe_parameters(
     found = list(_standard_parameters(model, solution, set(absent.tolist())))
     if model.settings.stribeck:
         first, (velocity, spread) = len(model.base.columns), stribeck
-        excited = solution.gain[first:] >= IDENTIFIED_GAIN
+        excited = solution.identified[first:]
         amplitudes = solution.stribeck_amplitude, solution.errors[first:], excited
         velocities = velocity, spread, excited & (velocity > 0.0)
         for kind, columns in (("excess", amplitudes), ("stribeck_velocity", velocities)):
@@ -185,7 +180,7 @@ def _standard_parameters(model: RegressionModel, solution: RegressionSolution, a
         elif k in absent:
             moved = np.isfinite(solution.estimate.noise[(column - len(model.nominal)) % model.robot.n])
             reason = NO_FRICTION if moved else NOT_EXCITED
-        elif solution.gain[k] < IDENTIFIED_GAIN:
+        elif not solution.identified[k]:
             reason = NOT_EXCITED
         yield Parameter(name, unit, nominal, value, float(solution.errors[k]), not reason, reason)
 

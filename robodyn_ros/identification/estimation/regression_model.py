@@ -82,6 +82,11 @@ class RegressionSolution(NamedTuple):
     errors: Array
     gain: Array
 
+    @property
+    def identified(self) -> Flags:
+        """True for each of these that the data determine."""
+        return self.gain >= IDENTIFIED_GAIN
+
 
 class RegressionModel:
     """The regression of one arm.
@@ -209,7 +214,7 @@ class RegressionModel:
             rows = used[:, joint % n]
             caused = value * regressor[rows, joint % n, column]
             least = RESOLUTION * np.linalg.norm(samples.effort[rows, joint % n])
-            is_significant = value > SIGNIFICANT * spread[column] and solution.gain[place] >= IDENTIFIED_GAIN
+            is_significant = value > SIGNIFICANT * spread[column] and solution.identified[place]
             if not (is_significant and np.linalg.norm(caused) > least):
                 absent.append(place)
         return np.array(absent, dtype=np.intp)
