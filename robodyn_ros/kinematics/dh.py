@@ -85,8 +85,7 @@ class DHTable:
 
     def __post_init__(self) -> None:
         check_choice("convention", self.convention, get_args(Convention))
-        if not self.rows:
-            raise InputError("rows", "must be one or more", self.rows)
+        check(self.rows, "rows", "one or more", self.rows)
 
     @property
     def n(self) -> int:

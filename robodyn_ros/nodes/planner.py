@@ -33,7 +33,7 @@ from trajectory_msgs.msg import JointTrajectory
 from visualization_msgs.msg import MarkerArray
 
 from robodyn_ros import create_dynamics
-from robodyn_ros.checks import finite_array
+from robodyn_ros.checks import check, finite_array
 from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.dynamics import Dynamics, Payload
 from robodyn_ros.engine.casadi import need_casadi
@@ -310,9 +310,8 @@ def pose_goal(message: PoseStamped, settings: SearchSettings, q: Array) -> Goal:
     Raises:
         InputError: it is no pose, or not in the root link's frame.
     """
-    root = settings.dynamics.robot.root
-    if message.header.frame_id not in ("", root):
-        raise InputError("frame_id", f"must be {root!r}, the root link, not {message.header.frame_id!r}")
+    frame, root = message.header.frame_id, settings.dynamics.robot.root
+    check(frame in ("", root), "frame_id", f"{root!r}, the root link", frame)
     return ToolGoal(to_matrix(message.pose), settings.link)
 
 

@@ -292,8 +292,7 @@ class Problem:
             raise InputError("cost", "tracks a trajectory: that needs a fixed duration, and no via points", self.cost)
         check(self.longest > 0.0, "longest", "above 0 s", self.longest)
         for name in ("margin", "limit_margin"):
-            if not 0.0 <= getattr(self, name) < np.inf:
-                raise InputError(name, f"must be finite, and not below 0: {getattr(self, name)!r}", getattr(self, name))
+            check(0.0 <= getattr(self, name) < np.inf, name, "a finite number from 0 up", getattr(self, name))
 
     @property
     def joints(self) -> tuple[str, ...]:

@@ -65,8 +65,7 @@ def rollout(
     """
     n = dynamics.robot.n
     check(np.isfinite(dt) and dt > 0.0, "dt", "positive and finite", dt)
-    if steps < 0:
-        raise InputError("steps", f"must not be negative, not {steps!r}", steps)
+    check(steps >= 0, "steps", "0 or more", steps)
     first, rate = as_states(("q", "qd"), (q, qd), (n, n))
     (efforts,) = as_states(("tau",), (tau,), (n,))
     if first.ndim != 1 or efforts.shape not in ((n,), (steps, n)):

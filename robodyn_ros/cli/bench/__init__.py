@@ -77,8 +77,7 @@ def run(args: Namespace) -> ExitCode:
         return judge_computer(args)
     if args.urdf is None:
         raise InputError("urdf", "the arm is missing; `robodyn bench --computer` needs none", args.urdf)
-    if args.rounds < 1:
-        raise InputError("--rounds", "must be at least 1", args.rounds)
+    check(args.rounds >= 1, "--rounds", "at least 1", args.rounds)
     need_casadi()  # the first start, from an empty cache, is measured too
     robot = read_arm(args)
     with waiting(f"measuring {robot.name}"):

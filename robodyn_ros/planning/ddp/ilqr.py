@@ -162,8 +162,7 @@ class ILQR:
         times = np.linspace(0.0, duration, m.steps + 1)
         limit = self._dynamics.robot.effort_limit if effort_limit is None else effort_limit
         limit = _as_rows(limit, (1, n), "effort_limit")
-        if (limit < 0.0).any():
-            raise InputError("effort_limit", "must be at least 0", effort_limit)
+        check((limit >= 0.0).all(), "effort_limit", "at least 0", effort_limit)
         guess = self._dynamics.gravity(start[:n]) if guess is None else guess
         m.h[:, 0], m.r[:] = np.diff(times), self._cost.reference(times, n)
         m.lower[:], m.upper[:] = -limit, limit

@@ -20,7 +20,7 @@ from robodyn_ros.checks import as_real, check, finite_array
 from robodyn_ros.control.limits import check_position_limits, saturate
 from robodyn_ros.dynamics import Dynamics, Payload
 from robodyn_ros.engine.c_interface import Uncopied
-from robodyn_ros.errors import InputError, SimulationError
+from robodyn_ros.errors import SimulationError
 from robodyn_ros.plugins import create, require
 from robodyn_ros.robot import Array, Robot, read_only, tip
 from robodyn_ros.settings import CheckedSettings, setting
@@ -198,8 +198,7 @@ def steps_of(duration: float, step: float) -> int:
     Raises:
         InputError: the duration is negative or not finite.
     """
-    if float(finite_array("duration", duration, ())) < 0.0:
-        raise InputError("duration", f"must not be negative: {duration!r}", duration)
+    check(float(finite_array("duration", duration, ())) >= 0.0, "duration", "0 s or more", duration)
     return round(duration / step)
 
 
