@@ -42,7 +42,7 @@ def test_the_integral_acts():
 
 @pytest.mark.parametrize(
     ("given", "said"),
-    [((-1.0,), "duration: must be 0 s or more"), ((np.nan,), "duration: is not finite"), ((1.0, 0), "held: must be 1 or more")],
+    [((-1.0,), "duration: must be 0 s"), ((np.nan,), "duration: is not finite"), ((1.0, 0), "held: must be 1 or more")],
 )
 def test_a_time_that_is_none_is_refused(given, said):
     dynamics = rd.create_dynamics("rnea", rd.load_robot("prr"))

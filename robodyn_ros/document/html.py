@@ -165,7 +165,7 @@ def _tall(formula: str) -> str:
 
 
 def _prose(text: str) -> str:
-    return "".join(mathml(part) if formula else escape(part) for formula, part in page.split(text))
+    return page.joined(text, mathml, escape)
 
 
 class Summarised:

@@ -116,10 +116,7 @@ def _blocks(blocks: Iterable[page.Block]) -> Iterator[str]:
 
 def _prose(text: str) -> str:
     """Return a text with formulas as they are; a sign that LaTeX may not know becomes an underscore."""
-    return "".join(
-        f"${part}$" if formula else re.sub(r"[^\w .,:;()+/'=-]|_", _sign, part, flags=re.ASCII)
-        for formula, part in page.split(text)
-    )
+    return page.joined(text, "${}$".format, lambda part: re.sub(r"[^\w .,:;()+/'=-]|_", _sign, part, flags=re.ASCII))
 
 
 def _sign(found: re.Match[str]) -> str:
@@ -197,7 +194,4 @@ def _markdown_blocks(blocks: Iterable[page.Block]) -> Iterator[str]:
 
 def _markdown_prose(text: str) -> str:
     """Return a text on one line, formulas as they are, and nothing in the rest that could be markup."""
-    return "".join(
-        f"${part}$" if formula else re.sub(r"\s*[\r\n]+\s*", " ", MARKUP.sub(r"\\\g<0>", part))
-        for formula, part in page.split(text)
-    )
+    return page.joined(text, "${}$".format, lambda part: re.sub(r"\s*[\r\n]+\s*", " ", MARKUP.sub(r"\\\g<0>", part)))
