@@ -17,6 +17,7 @@ from rclpy.node import Node
 from rclpy.serialization import deserialize_message
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -182,6 +183,12 @@ class JointOrder:
         if columns is None:
             raise InputError("name", "names no joint", message.name)
         return values_of(message, "effort")[columns]
+
+
+def joint_state(names: Sequence[str], stamp: Time, **values: Array) -> JointState:
+    """A message with values of the named joints at a time, by the names of its fields."""
+    rows = {field: value.tolist() for field, value in values.items()}
+    return JointState(header=Header(stamp=stamp), name=list(names), **rows)
 
 
 def values_of(message: JointState, field: str) -> Array:
