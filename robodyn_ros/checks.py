@@ -112,6 +112,12 @@ def non_negative(name: str, value: ArrayLike, n: int) -> Array:
     return array
 
 
+def check(is_right: object, name: str, wanted: str, value: object) -> None:
+    """Raise an InputError about an argument unless it is right: it must be what is wanted, not this value."""
+    if not is_right:
+        raise InputError(name, f"must be {wanted}, not {in_short(value)}", value)
+
+
 def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
     """Check that a value is one of several names.
 

@@ -118,7 +118,7 @@ MISTAKES = {
     "plan PRR --to PICK --limit-ratio 2": "--limit-ratio",
     "plan PRR --to PICK --margin 0.1": "--margin: is of use with --obstacles only",
     "plan PRR --to PICK --method time-scaling --limit-margin 0.1": "is of use with --method collocation only",
-    "plan PRR --to PICK --limit-margin inf": "--limit-margin: must be finite, and not below 0: inf",
+    "plan PRR --to PICK --limit-margin inf": "--limit-margin: must be a finite number from 0 up, not inf",
     "plan PRR --to HOEM": "(is it 'HOME'?)",
     "plan PRR --to HOME --via CLIM": "error: --via: 'CLIM' is neither",
     "plan PRR --to HOME --tool hand": "--tool: is of use with --to-tool or --payload only",

@@ -155,7 +155,8 @@ class Asked:
 def watched(prr):
     """What a watch knows of the arm, and the pose of its tool."""
     robot, q = rd.load_robot(prr), np.array([0.3, -0.9, 0.4])
-    return SimpleNamespace(robot=robot, commanded=(), q=q), rd.Kinematics(robot).pose("tool", q)
+    pose = rd.Kinematics(robot).pose("tool", q)
+    return SimpleNamespace(robot=robot, commanded=(), q=q, subscriptions=[], clients=[]), pose
 
 
 def test_the_wrench_is_drawn_where_it_acts(prr):

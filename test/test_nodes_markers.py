@@ -111,7 +111,7 @@ def test_the_marks_of_another_arm_are_removed():
     node._picture, node._publisher, node._description, node.get_logger = picture, Mock(), Mock(), Mock()
     node._description.robot.side_effect = InputError("robot", "is none")
     node._on_description()
-    picture.destroy.assert_called_once_with()
+    picture.watch.destroy.assert_called_once_with()
     (message,) = node._publisher.publish.call_args.args
     assert [marker.action for marker in message.markers] == [Marker.DELETEALL]
 

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -97,10 +98,10 @@ def test_a_continuous_joint_leads_across_the_seam_of_its_encoder(prr):
     end._own = SimpleNamespace(coupling="joints")
     end._whole, end._others = rd.load_robot(prr.replace("revolute", "continuous")), []
     end._couple(end._whole)
-    end._settings, end._sent = TeleoperationSettings(), "sent"
-    end._publish = lambda publisher, names, state, **values: sent.append(values["position"])
+    end._settings = TeleoperationSettings()
+    end._sent = SimpleNamespace(publish=lambda message: sent.append(message.position))
     for angle in np.arange(3.0, 10.0, 0.1):
-        end._lead(0.01, np.array([0.0, np.arctan2(np.sin(angle), np.cos(angle)), 0.0]), np.zeros(3), None, None)
+        end._lead(0.01, np.array([0.0, np.arctan2(np.sin(angle), np.cos(angle)), 0.0]), np.zeros(3), None, Time())
     np.testing.assert_allclose(np.array(sent)[:, 1], np.arange(3.0, 10.0, 0.1))
 
 

@@ -42,7 +42,7 @@ def test_the_integral_acts():
 
 @pytest.mark.parametrize(
     ("given", "said"),
-    [((-1.0,), "duration: must not be"), ((np.nan,), "duration: is not finite"), ((1.0, 0), "held: must be 1 or more")],
+    [((-1.0,), "duration: must be 0 s"), ((np.nan,), "duration: is not finite"), ((1.0, 0), "held: must be 1 or more")],
 )
 def test_a_time_that_is_none_is_refused(given, said):
     dynamics = rd.create_dynamics("rnea", rd.load_robot("prr"))
@@ -68,7 +68,7 @@ def test_nothing_is_summed_up_at_the_effort_limit():
     [
         ({"dt": 0.0}, "dt: must be positive"),
         ({"dt": np.nan}, "dt: must be positive"),
-        ({"steps": -1}, "steps: must not be negative"),
+        ({"steps": -1}, "steps: must be 0 or more, not -1"),
         ({"tau": np.zeros((4, 3))}, "tau: must be of shape"),
         ({"q": np.zeros(2)}, "q: must be of shape"),
         ({"qd": [0, np.inf, 0]}, "qd: must be finite"),

@@ -18,13 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robodyn_ros.cli.verb import add_option, number
+from robodyn_ros.control import Trajectory, durations, rest_to_rest
 from robodyn_ros.control.limits import check_position_limits
-from robodyn_ros.control.motion.point_to_point import durations, rest_to_rest
-from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.control.parameter_file import take_joints, take_locked
 from robodyn_ros.errors import InputError, LimitError, is_it
-from robodyn_ros.robot import Array, DescriptionSettings, Joint, Robot
-from robodyn_ros.robot.description import read_document
+from robodyn_ros.robot import Array, DescriptionSettings, Joint, Robot, read_document
 from robodyn_ros.robot.reduction import joints_between
 from robodyn_ros.robot.urdf import ACCEPTED, build
 from robodyn_ros.robot.xacro import with_arguments

@@ -30,8 +30,7 @@ from rich.text import Text
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_outputs, console, make_file, picked, print_json, simple_table
 from robodyn_ros.cli.verb import ExitCode, add_option, add_simulated, check_used, gather_simulated, names
-from robodyn_ros.control.loop_settings import loop_default_values
-from robodyn_ros.control.parameter_file import FileParameters
+from robodyn_ros.control import FileParameters, loop_default_values
 from robodyn_ros.document.text import digits, quantity
 from robodyn_ros.robot import Joint, Robot
 from robodyn_ros.simulation.comparison import LAWS, ComparedMotion, ComparedRun, LawComparison, compare

@@ -30,13 +30,11 @@ import numpy as np
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import console, print_json, simple_table, tracked
 from robodyn_ros.cli.verb import ExitCode, add_option, names, only_with
+from robodyn_ros.control import FileParameters, Reference, loop_default_values, make_loop_settings
 from robodyn_ros.control.compiled_step import CompiledStep
 from robodyn_ros.control.core_library import start_core
 from robodyn_ros.control.core_settings import make_step, start_model
-from robodyn_ros.control.laws.base import Reference
-from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings
 from robodyn_ros.control.momentum_observer import MomentumObserver
-from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.engine import find_compiler

@@ -29,7 +29,6 @@ from rich.table import Table
 from rich.text import Text
 
 from robodyn_ros.document import blocks as page
-from robodyn_ros.document.blocks import Document
 from robodyn_ros.errors import InputError, need
 from robodyn_ros.files import as_json, writing
 
@@ -143,7 +142,7 @@ def simple_table(
     return made
 
 
-def print_document(document: Document) -> None:
+def print_document(document: page.Document) -> None:
     """Print a report without its title and pictures: texts, verdicts, commands and tables."""
     out = console()
     for title, blocks in (("", document.blocks), *((each.title, each.blocks) for each in document.sections)):

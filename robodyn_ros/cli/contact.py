@@ -25,6 +25,7 @@ import numpy as np
 import yaml
 
 from robodyn_ros import create_dynamics
+from robodyn_ros.checks import check
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_file, console, print_json, simple_table, write_file
 from robodyn_ros.cli.verb import ExitCode, add_option, add_parameters, gather, values_of
@@ -57,8 +58,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> ExitCode:
     """Observe the motion, and propose."""
     check_file("--out", args.out)
-    if not 0.1 <= args.gain <= 1000.0:
-        raise InputError("--gain", f"must be within 0.1 and 1000, not {args.gain!r}", args.gain)
+    check(0.1 <= args.gain <= 1000.0, "--gain", "within 0.1 and 1000", args.gain)
     (given,) = gather(args.params, args.given, ("controller",)).values()
     robot = read_arm(args, given)
     with values_of(args, given, loop_default_values(robot)) as values:

@@ -35,7 +35,6 @@ from pathlib import Path
 from typing import Any
 
 import robodyn_ros
-from robodyn_ros import create_dynamics
 from robodyn_ros.about import with_licence
 from robodyn_ros.cli.arm import add_arm, arm_source, read_arm
 from robodyn_ros.cli.console import write_file
@@ -45,8 +44,7 @@ from robodyn_ros.control.export.controller_parameters import known_defaults
 from robodyn_ros.control.export.ros2_control import ExportedFiles, Maintainer, export_package, write_package
 from robodyn_ros.control.export.step_export import export_step
 from robodyn_ros.control.parameter_file import LoadedParameters
-from robodyn_ros.dynamics import STANDARD_GRAVITY, Dynamics
-from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.dynamics import STANDARD_GRAVITY, CompiledDynamics, Dynamics
 from robodyn_ros.dynamics.symbolic.export import REALS, export
 from robodyn_ros.engine.library import remembered_texts
 from robodyn_ros.errors import InputError
@@ -101,7 +99,7 @@ def run(args: Namespace) -> ExitCode:
     only_with(args, args.language != "latex", "with --language c or python", "dynamics")
     only_with(args, False, "with --ros2-control", "maintainer_name", "maintainer_email")
     (given,) = gather(args.params, args.given, ("controller",)).values()
-    dynamics = create_dynamics(_plugin(args, given), read_arm(args, given), gravity=args.gravity)
+    dynamics = robodyn_ros.create_dynamics(_plugin(args, given), read_arm(args, given), gravity=args.gravity)
     known = dynamics.quantities() if isinstance(dynamics, CompiledDynamics) else ()
     quantities = names(args.of, "--of", (*known, STEP) if known else ())
 
@@ -146,7 +144,7 @@ def _package(args: Namespace, given: LoadedParameters, package: str, maintainer:
     with values_of(args, given, known):
         loop_settings.check_limits(given, robot)
         plugin = _plugin(args, given)
-        dynamics = create_dynamics(plugin, robot)
+        dynamics = robodyn_ros.create_dynamics(plugin, robot)
         values = {name: value for name, value in given.items() if name in known and name != "controller"}
         urdf = read_document(arm_source(args)).text
         return export_package(dynamics, values | {"dynamics": plugin}, law, package, urdf, maintainer).texts

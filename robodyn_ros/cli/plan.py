@@ -36,6 +36,7 @@ import numpy as np
 from rich.table import Table
 
 from robodyn_ros import create_dynamics
+from robodyn_ros.checks import check
 from robodyn_ros.cli.arm import add_arm, parse_pose, read_arm
 from robodyn_ros.cli.console import check_outputs, console, make_file, picked, print_json, simple_table, waiting
 from robodyn_ros.cli.processes import add_namespace, namespace_of, node_command
@@ -177,8 +178,8 @@ def _goal(args: Namespace, robot: Robot, link: str, before: Array) -> Goal:
     if args.to is not None:
         return JointGoal(parse_pose(args.to, robot, before))
     numbers = [number(word) for word in args.to_tool.split(",")]
-    if len(numbers) not in (3, 6) or not np.isfinite(numbers).all():
-        raise InputError("--to-tool", f"must be x,y,z or x,y,z,roll,pitch,yaw, not {args.to_tool!r}", args.to_tool)
+    is_place = len(numbers) in (3, 6) and np.isfinite(numbers).all()
+    check(is_place, "--to-tool", "x,y,z or x,y,z,roll,pitch,yaw", args.to_tool)
     if len(numbers) == 3:
         return ToolGoal.at(np.array(numbers), link)
     return ToolGoal(Pose.from_xyz_rpy(numbers[:3], numbers[3:]), link)

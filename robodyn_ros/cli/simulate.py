@@ -32,11 +32,11 @@ from typing import Any
 
 from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
+from robodyn_ros.checks import check
 from robodyn_ros.cli import console as terminal
 from robodyn_ros.cli.arm import POSES, TOUR, TOUR_JOINTS, add_arm, read_arm, requested_trajectory
 from robodyn_ros.cli.verb import ExitCode, add_option, add_simulated, check_used, gather_simulated, only_with
-from robodyn_ros.control.loop import ControlLoop
-from robodyn_ros.control.loop_settings import loop_default_values
+from robodyn_ros.control import ControlLoop, loop_default_values
 from robodyn_ros.control.motion.trajectory import Trajectory, joint_order, read_trajectory
 from robodyn_ros.control.parameter_file import LoadedParameters
 from robodyn_ros.document.text import digits, quantity
@@ -44,11 +44,10 @@ from robodyn_ros.errors import InputError, LimitError, signals_deferred
 from robodyn_ros.planning.plan import Plan
 from robodyn_ros.plugins import available
 from robodyn_ros.robot import Robot
+from robodyn_ros.simulation import PlantBase, run_trial
 from robodyn_ros.simulation import trial_files as files
 from robodyn_ros.simulation.hardware import Hardware, default_values
 from robodyn_ros.simulation.trial import Trial, figures, simulated, trial_stop
-from robodyn_ros.simulation.trial_files import plot_trial
-from robodyn_ros.simulation.trial_run import run_trial
 from robodyn_ros.tasks import make_loop, make_simulated
 
 PASSIVE = "none"
@@ -98,7 +97,7 @@ def run(args: Namespace) -> ExitCode:
     if args.plot is not None:
         title = f"{robot.name} under {name}" if name != PASSIVE else f"{robot.name}, passive"
         title += f", {found['stopped'].partition(': ')[0]}" if found["stopped"] else ""
-        terminal.make_file("--plot", args.plot, partial(plot_trial, trial, robot, title))
+        terminal.make_file("--plot", args.plot, partial(files.plot_trial, trial, robot, title))
     _report(found, name, seconds, args)
     return ExitCode.NO if trial.faults else ExitCode.YES
 
@@ -134,7 +133,7 @@ def _simulate(args: Namespace, robot: Robot, given: dict[str, LoadedParameters])
         if not passive:
             loop, unused_by_loop = make_loop(controller | {"controller": args.controller}, robot)
         hardware, unused = make_simulated(simulator | {"brake": False} if passive else simulator, robot)
-    trajectory, duration = _motion(args, robot, hardware, motion)
+    trajectory, duration = _motion(args, hardware.plant, motion)
     if loop is not None:
         unused = (unused - set(controller)) | (unused_by_loop - set(simulator)) | (unused & unused_by_loop)
         _start(loop, hardware, trajectory, args.motion is None)
@@ -146,16 +145,14 @@ def _simulate(args: Namespace, robot: Robot, given: dict[str, LoadedParameters])
     return _run_trial(hardware, loop, duration), perf_counter() - begun
 
 
-def _motion(
-    args: Namespace, robot: Robot, hardware: Hardware, motion: Trajectory | None
-) -> tuple[Trajectory | None, float]:
+def _motion(args: Namespace, plant: PlantBase, motion: Trajectory | None) -> tuple[Trajectory | None, float]:
     """The motion that the options ask for, if any, and the duration of the trial [s]."""
     duration = args.duration
     if args.controller == PASSIVE and (args.to or args.tour or args.motion):
         raise InputError("--controller", "must be a control law if the arm is to move", PASSIVE)
-    if duration is not None and not 0.0 < duration <= LONGEST:
-        raise InputError("--duration", f"must be above 0 s, and {LONGEST:g} s at most, not {duration!r}", duration)
-    trajectory = motion or requested_trajectory(args.to, args.tour, duration or DURATION, robot, hardware.plant.q)
+    is_allowed = duration is None or 0.0 < duration <= LONGEST
+    check(is_allowed, "--duration", f"above 0 s, and {LONGEST:g} s at most", duration)
+    trajectory = motion or requested_trajectory(args.to, args.tour, duration or DURATION, plant.dynamics.robot, plant.q)
     if duration is None:
         duration = trajectory.duration if trajectory is not None else DURATION
     return trajectory, duration

@@ -29,6 +29,7 @@ from typing import Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from robodyn_ros.checks import check
 from robodyn_ros.cli.arm import add_joints, chosen_arm
 from robodyn_ros.cli.console import check_outputs, console, make_file, picked, print_document, print_json, tracked
 from robodyn_ros.cli.verb import ExitCode, add_option, add_parameters, check_names, gather, only_with
@@ -56,17 +57,17 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("study", type=Path, help="the study, a YAML file")
     add_option(parser, "--out FOLDER", "folder for the results and the report (default: the study's name)", Path)
     add_option(parser, "--resume", "keep the results in the folder, and run the missing cases", bool)
-    add_parameters(parser, "the nodes simulator and controller, besides those of the study", "command_delay:=0.004")
-    add_joints(parser)
-    add_backend_arguments(parser)
+    add_study_arguments(parser)
     add_option(parser, "--case NUMBER", "run this case alone, and print its row", int)
     add_option(parser, "--plot FILE", "with --case: draw it here, .png, .svg or .pdf", Path)
     add_option(parser, "--no-report", "write no report", bool)
     add_option(parser, "--json", "print JSON instead of tables", bool)
 
 
-def add_backend_arguments(parser: ArgumentParser) -> None:
-    """Add the arguments that choose who runs the cases."""
+def add_study_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments that change a study, and those that choose who runs its cases."""
+    add_parameters(parser, "the nodes simulator and controller, besides those of the study", "command_delay:=0.004")
+    add_joints(parser)
     where = parser.add_mutually_exclusive_group()
     text = "number of processes that run the cases; 0: this one (default: one for each processor)"
     add_option(where, "--workers N", text, int)
@@ -125,8 +126,7 @@ def show_case(study: Study, number: int, plot: Path | None, json: bool) -> ExitC
     Raises:
         InputError: there is no such case.
     """
-    if not 0 <= number < study.size:
-        raise InputError("--case", f"must be from 0 to {study.size - 1}, not {number}", number)
+    check(0 <= number < study.size, "--case", f"from 0 to {study.size - 1}", number)
     runner = CaseRunner(study)
     (case,) = study.cases(number, 1)
     row = runner.row(case)
@@ -173,7 +173,7 @@ def choose_backend(args: Namespace) -> AbstractContextManager[Backend]:
     """Return the backend that runs the cases: this process, workers, or a Dask cluster.
 
     Args:
-        args: of a verb with those of :func:`add_backend_arguments`.
+        args: of a verb with those of :func:`add_study_arguments`.
 
     Raises:
         InputError: the number of workers is out of range, or there is no such cluster.
@@ -182,8 +182,7 @@ def choose_backend(args: Namespace) -> AbstractContextManager[Backend]:
         return nullcontext(cluster(args.scheduler))
     if args.workers == 0:
         return nullcontext(in_process)
-    if args.workers is not None and not 1 <= args.workers <= 1024:
-        raise InputError("--workers", f"must be from 0 to 1024, not {args.workers}", args.workers)
+    check(args.workers is None or 1 <= args.workers <= 1024, "--workers", "from 0 to 1024", args.workers)
     return Workers(args.workers)
 
 

@@ -32,10 +32,10 @@ from pathlib import Path
 import yaml
 from rich.progress import BarColumn, TimeElapsedColumn
 
-from robodyn_ros.cli.arm import add_joints, chosen_arm
+from robodyn_ros.cli.arm import chosen_arm
 from robodyn_ros.cli.console import TASK, check_file, console, print_json, simple_table, tracked, write_file
-from robodyn_ros.cli.sweep import add_backend_arguments, check_study, choose_backend
-from robodyn_ros.cli.verb import ExitCode, add_option, add_parameters, check_names, gather
+from robodyn_ros.cli.sweep import add_study_arguments, check_study, choose_backend
+from robodyn_ros.cli.verb import ExitCode, add_option, check_names, gather
 from robodyn_ros.robot import reload_robot
 from robodyn_ros.simulation.sweeps.backends import Backend
 from robodyn_ros.simulation.sweeps.study import Study
@@ -47,9 +47,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     parser.add_argument("study", type=Path, help="the study, a YAML file with a section tune")
     add_option(parser, "--out FILE", "parameter file to write, for the controller node", Path("tuned.yaml"))
-    add_parameters(parser, "the nodes simulator and controller, besides those of the study", "command_delay:=0.004")
-    add_joints(parser)
-    add_backend_arguments(parser)
+    add_study_arguments(parser)
     add_option(parser, "--json", "print JSON instead of a table", bool)
 
 

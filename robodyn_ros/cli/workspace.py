@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros import create_dynamics
+from robodyn_ros.checks import check
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_outputs, make_file, print_json
 from robodyn_ros.cli.verb import ExitCode, add_option, names, only_with
@@ -129,15 +130,12 @@ def _check(args: Namespace) -> None:
         raise InputError("--out", f"must end in .ply (a picture: --plot), not {args.out.suffix!r}", args.out)
     check_outputs(args.plot, args.out)
     names(args.of, "--of", OF)
-    if not 1 <= args.samples <= MOST_SAMPLES:
-        raise InputError("--samples", f"must be from 1 to {MOST_SAMPLES}, not {args.samples}", args.samples)
+    check(1 <= args.samples <= MOST_SAMPLES, "--samples", f"from 1 to {MOST_SAMPLES}", args.samples)
     for option, length in (("--cell", args.cell), ("--slice", args.slice)):
-        if length is not None and not 0.0 < length < np.inf:
-            raise InputError(option, f"must be a length above 0 m, not {length:g}", length)
-    if args.payload is not None and not args.payload >= 0.0:
-        raise InputError("--payload", f"must be 0 kg or more, not {args.payload:g}", args.payload)
-    if args.plane is not None and (len(args.plane) != 2 or len(set(args.plane) & set(AXES)) != 2):
-        raise InputError("--plane", f"must be two of x, y, z, not {args.plane!r}", args.plane)
+        check(length is None or 0.0 < length < np.inf, option, "a length above 0 m", length)
+    check(args.payload is None or args.payload >= 0.0, "--payload", "0 kg or more", args.payload)
+    plane = args.plane or "xz"
+    check(len(plane) == 2 == len(set(plane) & set(AXES)), "--plane", "two of x, y, z", args.plane)
 
 
 def _report(figures: dict[str, Any], as_json: bool) -> None:

@@ -279,7 +279,7 @@ def read_parameters(path: Path, node: str, namespace: str = "", *, named: bool =
             name: value
             for key, part in _sections(file, "")
             if _matches(key, names) and not (named and _matches(key, others))
-            for name, value in _flat(part, "")
+            for name, value in flat(part)
         }
         for file in (content, _lines(tree))
     )
@@ -332,9 +332,10 @@ def _lines(tree: Any, line: int = 0) -> Any:
     return {name.value: _lines(part, name.start_mark.line + 1) for name, part in tree.value if name.id == "scalar"}
 
 
-def _flat(parameters: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+def flat(parameters: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """The values of mappings in each other, each with the names that lead to it, joined with dots."""
     for name, value in parameters.items():
         if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{name}.")
+            yield from flat(value, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", value

@@ -36,6 +36,11 @@ def split(text: str) -> list[tuple[bool, str]]:
     return [(bool(i % 2), part) for i, part in enumerate(re.split(r"\$", text)) if part]
 
 
+def joined(text: str, formula: Callable[[str], str], prose: Callable[[str], str]) -> str:
+    """A text whose formulas and whose prose are each what a function makes of them."""
+    return "".join((formula if is_formula else prose)(part) for is_formula, part in split(text))
+
+
 class Block:
     """A part of a page."""
 

@@ -20,7 +20,6 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from robodyn_ros.document import blocks as page
-from robodyn_ros.document.blocks import broken, split
 from robodyn_ros.document.text import block_text, unicode, width
 from robodyn_ros.errors import RobodynError, need
 
@@ -154,7 +153,7 @@ def _equation_rows(equation: page.SumBlock | page.MatrixBlock) -> Iterator[str]:
         right = mathml(rf"\begin{{pmatrix}} {cells} \end{{pmatrix}}")
         yield f"<tr><td>{left}</td><td>{right}</td></tr>"
         return
-    first, *others = broken(equation.terms, WIDTH, lambda term: width(unicode(term)))
+    first, *others = page.broken(equation.terms, WIDTH, lambda term: width(unicode(term)))
     yield f"<tr><td>{left}</td><td>{_tall(first)}</td></tr>"
     for line in others:  # behind {} a sign is that of a sum
         yield f"<tr><td></td><td>{_tall('{}' + line)}</td></tr>"
@@ -166,7 +165,7 @@ def _tall(formula: str) -> str:
 
 
 def _prose(text: str) -> str:
-    return "".join(mathml(part) if formula else escape(part) for formula, part in split(text))
+    return page.joined(text, mathml, escape)
 
 
 class Summarised:

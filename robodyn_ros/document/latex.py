@@ -18,7 +18,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from robodyn_ros.document import blocks as page
-from robodyn_ros.document.blocks import broken, split
 from robodyn_ros.errors import ConfigurationError
 
 WIDTH = 86
@@ -79,7 +78,7 @@ def aligned(equations: Sequence[page.SumBlock | page.MatrixBlock]) -> str:
 
 def _row(equation: page.SumBlock | page.MatrixBlock) -> str:
     if isinstance(equation, page.SumBlock):
-        lines = broken(equation.terms, WIDTH, _width)
+        lines = page.broken(equation.terms, WIDTH, _width)
         return f"{equation.name} &= " + " \\\\\n &\\quad ".join(lines)
     body = r" \\ ".join(" & ".join(row) for row in equation.rows)
     return rf"{equation.name} &= \begin{{pmatrix}} {body} \end{{pmatrix}}"
@@ -117,10 +116,7 @@ def _blocks(blocks: Iterable[page.Block]) -> Iterator[str]:
 
 def _prose(text: str) -> str:
     """Return a text with formulas as they are; a sign that LaTeX may not know becomes an underscore."""
-    return "".join(
-        f"${part}$" if formula else re.sub(r"[^\w .,:;()+/'=-]|_", _sign, part, flags=re.ASCII)
-        for formula, part in split(text)
-    )
+    return page.joined(text, "${}$".format, lambda part: re.sub(r"[^\w .,:;()+/'=-]|_", _sign, part, flags=re.ASCII))
 
 
 def _sign(found: re.Match[str]) -> str:
@@ -198,7 +194,4 @@ def _markdown_blocks(blocks: Iterable[page.Block]) -> Iterator[str]:
 
 def _markdown_prose(text: str) -> str:
     """Return a text on one line, formulas as they are, and nothing in the rest that could be markup."""
-    return "".join(
-        f"${part}$" if formula else re.sub(r"\s*[\r\n]+\s*", " ", MARKUP.sub(r"\\\g<0>", part))
-        for formula, part in split(text)
-    )
+    return page.joined(text, "${}$".format, lambda part: re.sub(r"\s*[\r\n]+\s*", " ", MARKUP.sub(r"\\\g<0>", part)))

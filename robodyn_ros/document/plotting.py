@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, BinaryIO
 from zlib import crc32
 
@@ -29,21 +28,19 @@ Curve = NDArray[np.float64]
 COLOURS = ("#D55E00", "#E69F00", "#0072B2", "#009E73", "#CC79A7")
 """Colours of curves that belong to no control law, in order."""
 
-LAW_COLOURS: Mapping[str, str] = MappingProxyType(
-    {
-        "pd": "#D55E00",
-        "gravity_compensation": "#E69F00",
-        "computed_torque": "#0072B2",
-        "impedance": "#009E73",
-        "cartesian_impedance": "#CC79A7",
-        "operational_space": "#56B4E9",
-        "free_drive": "#6A3D9A",
-        "hand_guiding": "#1B1B8F",
-        "mpc": "#8C510A",
-        "adaptive": "#9A9A00",
-        "disturbance_observer": "#7A1042",
-    }
-)
+LAW_COLOURS: Mapping[str, str] = {
+    "pd": "#D55E00",
+    "gravity_compensation": "#E69F00",
+    "computed_torque": "#0072B2",
+    "impedance": "#009E73",
+    "cartesian_impedance": "#CC79A7",
+    "operational_space": "#56B4E9",
+    "free_drive": "#6A3D9A",
+    "hand_guiding": "#1B1B8F",
+    "mpc": "#8C510A",
+    "adaptive": "#9A9A00",
+    "disturbance_observer": "#7A1042",
+}
 """Control law of this package → its colour in every figure."""
 
 FURTHER_COLOURS = (

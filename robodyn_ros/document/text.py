@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from robodyn_ros.document import blocks as page
-from robodyn_ros.document.blocks import broken, split
 from robodyn_ros.errors import RobodynError
 
 SIGNS = {
@@ -167,7 +166,7 @@ def block_text(blocks: Iterable[page.Block]) -> str:
 
 def plain(text: str) -> str:
     """Return prose with its formulas in Unicode."""
-    return "".join(unicode(part).replace(" ", "\u00a0") if formula else part for formula, part in split(text))
+    return "".join(unicode(part).replace(" ", "\u00a0") if formula else part for formula, part in page.split(text))
 
 
 def _blocks(blocks: Iterable[page.Block], columns: int) -> Iterator[TextLine]:
@@ -219,7 +218,7 @@ def _paragraph(
 def _sum(equation: page.SumBlock, columns: int) -> Iterator[str]:
     name = f"{INDENT}{unicode(equation.name)} = "
     indent = " " * min(width(name), len(INDENT) + 8)
-    formulas = broken(equation.terms, columns - width(name), lambda formula: width(unicode(formula)))
+    formulas = page.broken(equation.terms, columns - width(name), lambda formula: width(unicode(formula)))
     first, *others = map(unicode, formulas)
     yield name + first
     yield from (indent + line for line in others)

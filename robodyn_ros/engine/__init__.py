@@ -18,8 +18,9 @@ The path from a program to a call, one file a step:
 Without a compiler CasADi's virtual machine runs the expressions instead of the steps 3 to 7.
 """
 
+from robodyn_ros.engine.casadi import ca
 from robodyn_ros.engine.kernel import Kernel
 from robodyn_ros.engine.library import find_compiler
 from robodyn_ros.engine.program import Program, digest
 
-__all__ = ["Kernel", "Program", "digest", "find_compiler"]
+__all__ = ["Kernel", "Program", "ca", "digest", "find_compiler"]

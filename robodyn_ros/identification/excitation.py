@@ -25,8 +25,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 
 from robodyn_ros.checks import finite_array
-from robodyn_ros.control.motion.point_to_point import durations
-from robodyn_ros.control.motion.trajectory import Trajectory
+from robodyn_ros.control import Trajectory, durations
 from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import InputError

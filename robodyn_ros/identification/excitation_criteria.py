@@ -19,21 +19,24 @@ from collections.abc import Iterator
 import numpy as np
 
 from robodyn_ros.dynamics.rnea import RNEA
-from robodyn_ros.engine import Kernel, Program, digest
-from robodyn_ros.engine.casadi import ca
+from robodyn_ros.engine import Kernel, Program, ca, digest
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.estimation.base_parameters import BaseParameters
 from robodyn_ros.identification.settings import ExcitationSettings, Workspace
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.tree import build_tree, geometry
-from robodyn_ros.robot.configuration import position_ranges
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Array, position_ranges
 
 PENALTY_START = 0.975
 """Constraint at which the penalty starts, so that the limits hold between the samples too."""
 
 MotionArrays = tuple[Array, ...]
 """Positions, velocities and accelerations, each (N, n)."""
+
+Constraints = Iterator[tuple[list[str], Array, dict[int, Array]]]
+"""Groups of constraints: the name of each, their values (N, m), and their derivatives (N, m, n): by the place of a part
+of the motion, of those on which they depend.
+"""
 
 
 class DOptimality:
@@ -156,12 +159,7 @@ class ExcitationLimits:
             for names, constraint, _ in self._constraints(motion, slopes=False)
         )
 
-    def _constraints(
-        self, motion: MotionArrays, slopes: bool = True
-    ) -> Iterator[tuple[list[str], Array, dict[int, Array]]]:
-        """The constraints in groups: the name of each, their values (N, m), and their derivatives (N, m, n): by the
-        place of a part of the motion, of those on which they depend.
-        """
+    def _constraints(self, motion: MotionArrays, slopes: bool = True) -> Constraints:
         q, qd, qdd = motion
         one = np.eye(q.shape[1])
         names = self._names
@@ -176,9 +174,7 @@ class ExcitationLimits:
         if self._box is not None:
             yield from self._walls(q, *self._box)
 
-    def _walls(
-        self, q: Array, lower: Array, upper: Array, links: tuple[str, ...]
-    ) -> Iterator[tuple[list[str], Array, dict[int, Array]]]:
+    def _walls(self, q: Array, lower: Array, upper: Array, links: tuple[str, ...]) -> Constraints:
         scale = np.where(np.isfinite(upper - lower), (upper - lower) / 2.0, 1.0)
         for link in links:
             position = self._kinematics.pose(link, q)[:, :3, 3]

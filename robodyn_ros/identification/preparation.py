@@ -32,8 +32,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY
+from robodyn_ros.dynamics import STANDARD_GRAVITY, CompiledDynamics
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.prepared_recording import PreparedRecording, cutoff_frequencies, prepare_recording
@@ -148,7 +147,7 @@ def prepare(
             alike = [one for one in banded if one.effort_kind == kind]
             delays[kind] = _common_delay(dynamics, alike, settings.delay)
     pairs = zip(recordings, prepared, strict=True)
-    return [_samples(recording, one, *delays[one.effort_kind], robot) for recording, one in pairs]
+    return [_samples(recording, one, *delays[one.effort_kind]) for recording, one in pairs]
 
 
 def _common_delay(dynamics: RNEA, recordings: list[PreparedRecording], start: float) -> tuple[float, float]:
@@ -284,9 +283,7 @@ def _some(segment: SegmentSamples, count: int) -> SegmentSamples:
     return replace(segment, rows=rows if len(rows) else segment.rows)
 
 
-def _samples(
-    recording: Recording, prepared: PreparedRecording, delay: float, error: float, robot: Robot
-) -> PreparedSamples:
+def _samples(recording: Recording, prepared: PreparedRecording, delay: float, error: float) -> PreparedSamples:
     segments = prepared.segment_samples(delay)
     samples = RecordedSamples.of(segments, delay, [prepared.weights(one) for one in segments])
     return PreparedSamples(
@@ -299,7 +296,7 @@ def _samples(
         periods=max(one.periods for one in prepared.segments),
         used=float(sum(len(one.t) * one.step * max(1, one.periods) for one in prepared.segments)),
         duration=recording.duration,
-        still=tuple(name for name, moves in zip(robot.joint_names, prepared.moving, strict=True) if not moves),
+        still=tuple(name for name, moves in zip(recording.joints, prepared.moving, strict=True) if not moves),
         notes=_notes(samples, prepared),
         noise=position_noise(*recording.position),
     )

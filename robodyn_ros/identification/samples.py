@@ -15,16 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from robodyn_ros.checks import finite_array
+from robodyn_ros.checks import check, finite_array
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.segments import SETTLING, Segment, lowpass
-from robodyn_ros.robot.pose import Array, read_only
+from robodyn_ros.robot.pose import Array, Flags, Indices, read_only
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +103,7 @@ class Samples:
         """A function of q, q̇ and q̈ at the samples, (N, …), filtered as the efforts are."""
         return function(self.q, self.qd, self.qdd)
 
-    def moving(self, speed: Array) -> NDArray[np.bool_]:
+    def moving(self, speed: Array) -> Flags:
         """Which joints move faster than a speed (n,), (N, n). The friction of a joint at rest is not determined."""
         return np.abs(self.qd) > speed
 
@@ -129,11 +128,11 @@ class Samples:
         columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in Samples.rowwise}
         return cls(**(columns | {"motion": np.concatenate(numbers)}))
 
-    def chosen(self, rows: NDArray[Any] | slice) -> Samples:
+    def chosen(self, rows: Flags | Indices | slice) -> Samples:
         """Some of the samples: a mask (N,), indices, or a slice."""
         return replace(self, **{name: getattr(self, name)[rows] for name in self.rowwise})
 
-    def folds(self, count: int) -> list[NDArray[np.bool_]]:
+    def folds(self, count: int) -> list[Flags]:
         """Masks (N,) of the folds that cross-validation leaves out in turn.
 
         A fold has whole motions if there are at least ``count`` of them, else segments of time, because neighbouring
@@ -145,17 +144,12 @@ class Samples:
         Raises:
             InputError: there are fewer than 2 folds, or more folds than samples.
         """
-        if not 2 <= count <= len(self):
-            raise InputError("count", f"must be from 2 to {len(self)}, the number of samples, not {count}", count)
+        check(2 <= count <= len(self), "count", f"from 2 to {len(self)}, the number of samples", count)
         found, index = np.unique(self.motions, return_inverse=True)
         if len(found) < count:
             index = np.arange(len(self)) * count // len(self)
         return [index % count == k for k in range(count)]
 
-
-Indices = NDArray[np.intp]
-
-Moving = NDArray[np.bool_]
 
 BLOCK = 4000
 """Number of samples whose regressor is filtered at once, so that memory does not grow with the recording."""
@@ -202,7 +196,7 @@ class SegmentSamples:
         effort, rate = self.segment.delayed_effort(delay, self.cutoff)
         return effort[self.rows], rate[self.rows]
 
-    def moving(self, speed: Array) -> Moving:
+    def moving(self, speed: Array) -> Flags:
         """Which joints move at the rows and within the filter's reach around them, (k, n) of bool.
 
         The friction of a joint at rest is not determined, and the filter spreads this error.
@@ -231,7 +225,7 @@ class RecordedSamples(Samples):
         """A function of the motion, (N, …), filtered as the efforts are."""
         return np.concatenate([segment.filtered(function) for segment in self.segments])[self.rows]
 
-    def moving(self, speed: Array) -> Moving:
+    def moving(self, speed: Array) -> Flags:
         """Which joints move, as :meth:`SegmentSamples.moving` defines it, (N, n) of bool; ``speed`` is (n,)."""
         return np.concatenate([segment.moving(speed) for segment in self.segments])[self.rows]
 

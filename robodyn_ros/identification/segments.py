@@ -19,12 +19,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline, make_interp_spline
 from scipy.signal import butter, sosfiltfilt
 
 from robodyn_ros.identification.recording.recording import RecordedTrack
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot.pose import Array, Flags
 
 ORDER = 4
 """Order of the Butterworth filter; run both ways, it has twice this order."""
@@ -85,11 +84,11 @@ class Segment:
         acting = np.clip((grid if at is None else at) - delay, 0.0, grid[-1])
         return spline(acting), spline(acting, 1)
 
-    def at_limit(self, limit: Array) -> NDArray[np.bool_]:
+    def at_limit(self, limit: Array) -> Flags:
         """The samples with an effort at its limit (n,) or beyond, (N,)."""
         return np.asarray((np.abs(self.effort) >= limit).any(axis=1))
 
-    def near(self, marked: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
+    def near(self, marked: Flags, reach: int) -> Flags:
         """Which samples are marked or within a number of samples from a marked one, (N, k) as ``marked``."""
         padded = np.pad(marked.astype(float), ((reach, reach), (0, 0)), mode="wrap" if self.periods else "constant")
         return np.column_stack([np.convolve(column, np.ones(2 * reach + 1), "valid") for column in padded.T]) > 0.5
@@ -148,7 +147,7 @@ class MeanPeriod(Segment):
         effort, rate = (self._mean(values) for values in self.whole.delayed_effort(delay, cutoff, self.at))
         return effort, rate
 
-    def at_limit(self, limit: Array) -> NDArray[np.bool_]:
+    def at_limit(self, limit: Array) -> Flags:
         """The samples with an effort at its limit (n,) or beyond in any of the periods, (N,)."""
         rows = np.round(self.at / self.whole.step).astype(int)
         return self.whole.at_limit(limit)[rows].reshape(self.periods, -1).any(axis=0)

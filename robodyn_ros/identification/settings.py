@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_ros.checks import as_real
+from robodyn_ros.checks import as_real, check
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.robot import Array, Robot
 from robodyn_ros.settings import CheckedSettings, choice, setting, switch, whole
@@ -108,8 +108,7 @@ class Workspace:
         bounds = []
         for given in (self.lower, self.upper):
             bounds.append(as_real("workspace", given, "three numbers"))
-            if bounds[-1].shape != (3,):
-                raise InputError("workspace", f"must be three numbers, not {given!r}", given)
+            check(bounds[-1].shape == (3,), "workspace", "three numbers", given)
             if np.isnan(bounds[-1]).any():
                 raise InputError("workspace", "has a bound that is no number", given)
         if not (bounds[0] < bounds[1]).all():

@@ -28,13 +28,12 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.checks import as_real, check_choice, finite_array, finite_states
+from robodyn_ros.checks import as_real, check, check_choice, finite_array, finite_states
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import se3
 from robodyn_ros.kinematics.screws import JointAxis, joint_axes
-from robodyn_ros.robot import Inertial, Pose, Robot, reload_robot
+from robodyn_ros.robot import Array, Inertial, Pose, Robot, read_only, reload_robot
 from robodyn_ros.robot.mjcf import limit_text, write_inertial, write_joint
-from robodyn_ros.robot.pose import Array, read_only
 from robodyn_ros.robot.tree import check_inertial
 
 Convention = Literal["standard", "modified"]
@@ -86,8 +85,7 @@ class DHTable:
 
     def __post_init__(self) -> None:
         check_choice("convention", self.convention, get_args(Convention))
-        if not self.rows:
-            raise InputError("rows", "must be one or more", self.rows)
+        check(self.rows, "rows", "one or more", self.rows)
 
     @property
     def n(self) -> int:
@@ -289,18 +287,18 @@ class LinkData:
         """
         for name, shape in (("mass", ()), ("com", (3,)), ("inertia", (3, 3))):
             finite_array(name, getattr(self, name), shape)
-        if not np.allclose(self.inertia, np.transpose(self.inertia), rtol=1e-9, atol=0.0):
-            raise InputError("inertia", f"must be symmetric, not {self.inertia!r}", self.inertia)
+        is_symmetric = np.allclose(self.inertia, np.transpose(self.inertia), rtol=1e-9, atol=0.0)
+        check(is_symmetric, "inertia", "symmetric", self.inertia)
         if not self.lower <= self.upper:
             raise InputError("lower", f"must not be above the upper limit, {self.upper!r}", self.lower)
         if self.lower == self.upper == 0.0:
             raise InputError("lower", "and upper must not both be 0, which means no limit in a URDF", self.lower)
         for name in ("damping", "friction"):
-            if not (as_real(name, getattr(self, name), "a number") >= 0.0).all():
-                raise InputError(name, f"must be a number from 0 up, not {getattr(self, name)!r}", self)
+            value = getattr(self, name)
+            check((as_real(name, value, "a number") >= 0.0).all(), name, "a number from 0 up", value)
         for name in ("velocity", "effort"):  # 0 means in a URDF that no limit is known
-            if not (as_real(name, getattr(self, name), "a number") > 0.0).all():
-                raise InputError(name, f"must be a number above 0, not {getattr(self, name)!r}", self)
+            value = getattr(self, name)
+            check((as_real(name, value, "a number") > 0.0).all(), name, "a number above 0", value)
 
 
 def robot_from_dh(name: str, table: DHTable, links: Sequence[LinkData], *, check: bool = True) -> Robot:

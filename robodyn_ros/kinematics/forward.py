@@ -25,13 +25,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import check_choice, finite_state
-from robodyn_ros.engine import Kernel, Program, digest
-from robodyn_ros.engine.casadi import ca
+from robodyn_ros.engine import Kernel, Program, ca, digest
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.se3 import from_pose
 from robodyn_ros.kinematics.tree import Tree, TreeNode, build_tree, geometry
-from robodyn_ros.robot import Link, Robot, as_robot
-from robodyn_ros.robot.pose import Array, read_only
+from robodyn_ros.robot import Array, Link, Robot, as_robot, read_only
 
 Frame = Literal["aligned", "body", "space"]
 

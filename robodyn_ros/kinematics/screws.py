@@ -21,8 +21,7 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import finite_states
 from robodyn_ros.kinematics import se3
-from robodyn_ros.robot import Body, Pose, Robot
-from robodyn_ros.robot.pose import Array, read_only
+from robodyn_ros.robot import Array, Body, Pose, Robot, read_only
 
 
 @dataclass(frozen=True, eq=False)

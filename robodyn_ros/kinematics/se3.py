@@ -15,8 +15,7 @@ from math import isfinite
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.checks import as_real
-from robodyn_ros.errors import InputError
+from robodyn_ros.checks import as_real, check
 from robodyn_ros.kinematics import so3
 from robodyn_ros.robot import Array, Pose
 
@@ -46,8 +45,8 @@ def as_pose(target: ArrayLike | Pose) -> Array:
     if isinstance(target, Pose):
         return from_pose(target)
     matrix = as_real("target", target, "a homogeneous matrix (4, 4)")
-    if matrix.shape != (4, 4) or not _is_motion(*matrix.tolist()):
-        raise InputError("target", f"must be a homogeneous matrix (4, 4) with a rotation, not {target!r}", target)
+    is_motion = matrix.shape == (4, 4) and _is_motion(*matrix.tolist())
+    check(is_motion, "target", "a homogeneous matrix (4, 4) with a rotation", target)
     return matrix
 
 

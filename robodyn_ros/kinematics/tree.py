@@ -20,8 +20,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from robodyn_ros.robot import Body, Pose, Robot
-from robodyn_ros.robot.pose import Array, read_only
+from robodyn_ros.robot import Array, Body, Pose, Robot, read_only
 
 ROUNDING = 1e-14
 """Greatest sine, cosine or relative length that counts as the rounding error of a zero."""

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
-from robodyn_ros.checks import as_real, finite_states
+from robodyn_ros.checks import as_real, check, finite_states
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import se3
 from robodyn_ros.kinematics.forward import Kinematics
@@ -220,6 +220,5 @@ def _chosen(jacobians: Array, rows: tuple[int, ...] | None) -> Array:
     known = range(jacobians.shape[-2])
     if rows is None:
         return jacobians
-    if not rows or not set(rows) <= set(known):
-        raise InputError("rows", f"must be among 0 … {len(known) - 1}, not {rows!r}", rows)
+    check(rows and set(rows) <= set(known), "rows", f"among 0 … {len(known) - 1}", rows)
     return jacobians[..., list(rows), :]

@@ -12,7 +12,6 @@ missing states, the efforts return to zero within a second, and the node ends af
 from __future__ import annotations
 
 import queue
-import signal
 import sys
 import threading
 from array import array
@@ -35,7 +34,7 @@ from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.common import arm_parameters
 from robodyn_ros.nodes.common.client_library import NEWEST, RELIABLE, steady_timer, wait_until_delivered
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
-from robodyn_ros.nodes.common.executor import Exit, tell
+from robodyn_ros.nodes.common.executor import Exit, handle_signals, tell
 from robodyn_ros.nodes.common.messages import JointOrder, seconds
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, mention_unknown
 from robodyn_ros.robot import Array, LockedJoints
@@ -105,8 +104,7 @@ class CommissionerNode(ExceptionGuard, Node):  # type: ignore[misc]
         self.create_subscription(JointState, "joint_states", self._on_state, NEWEST)
         steady_timer(self, WATCH_PERIOD, self._watch)
         self._signalled = False
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self._on_signal)  # instead of an immediate end
+        handle_signals(self._on_signal)  # instead of an immediate end
         self._answers: queue.SimpleQueue[str] = queue.SimpleQueue()
         if self._settings.guided:
             threading.Thread(target=self._read_answers, daemon=True).start()

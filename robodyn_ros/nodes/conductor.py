@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from time import monotonic
 from typing import Any
 
@@ -126,10 +126,7 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
         yield ScriptStep("commands of the controller", lambda: recorder.commands)
         yield ScriptStep("a controller that takes trajectories", self._publisher.get_subscription_count)
         yield ScriptStep("a simulator that can be paused", self._pause.service_is_ready)
-        end = monotonic() + PATIENCE
-        while True:
-            if monotonic() > end:
-                raise NotReadyError("no sign of a controller and a simulator that stay without a fault")
+        for _ in attempts("no sign of a controller and a simulator that stay without a fault"):
             yield ScriptStep("a controller and a simulator without a fault", self._all_is_well)
             yield from self._set_paused(True)
             before = yield from self._count()
@@ -138,14 +135,11 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
             yield from self._set_paused(False)
         now = float(self._value("simulator", TIME))
         yield ScriptStep("the last state before the pause", lambda: recorder.states[-1][0] > now - ROUNDING)
-        end = monotonic() + PATIENCE
-        taken = False
-        while not taken:  # a subscriber that was just discovered may miss the first message
-            if monotonic() > end:
-                raise NotReadyError("the controller does not receive the trajectory")
-            self._send()
+        for _ in attempts("the controller does not receive the trajectory"):
+            self._send()  # a subscriber that was just discovered may miss the first message
             yield from self._next_report("controller")
-            taken = bool(self._value("controller", REFERENCE_AGE))
+            if self._value("controller", REFERENCE_AGE):
+                break
         yield from self._set_paused(False)
         yield ScriptStep("the start of the trajectory", lambda: self._time() > 0.0)
         self._is_moving, self._gap = True, 0.0
@@ -247,6 +241,18 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
             if name == "simulator":
                 self._gap = max(self._gap, float(self._value(name, GAP)) / 1e3)
         self._runner.advance()
+
+
+def attempts(problem: str) -> Iterator[None]:
+    """Yields for each attempt of a loop, which ends at the first that succeeds.
+
+    Raises:
+        NotReadyError: none has succeeded in time; the message is the problem.
+    """
+    end = monotonic() + PATIENCE
+    while monotonic() <= end:
+        yield
+    raise NotReadyError(problem)
 
 
 class Recorder:

@@ -63,11 +63,6 @@ class Picture:
         self._restarts = 0
         self._shown: dict[tuple[str, int], Marker] = {}
 
-    def destroy(self) -> None:
-        """Unsubscribe."""
-        for watch in (self.watch, self.poses, self.at_tool):
-            watch.destroy()
-
     def message(self) -> MarkerArray | None:
         """The present markers, and the removal of former ones; None before the first state."""
         watch = self.watch
@@ -137,7 +132,7 @@ class MarkersNode(ExceptionGuard, Node):  # type: ignore[misc]
 
     def _on_description(self) -> None:
         if self._picture is not None:
-            self._picture.destroy()
+            self._picture.watch.destroy()
             self._picture = None
             self._publisher.publish(MarkerArray(markers=[Marker(action=Marker.DELETEALL)]))  # of another arm
         try:

@@ -25,7 +25,6 @@ from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped
-from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
@@ -34,7 +33,7 @@ from trajectory_msgs.msg import JointTrajectory
 from visualization_msgs.msg import MarkerArray
 
 from robodyn_ros import create_dynamics
-from robodyn_ros.checks import finite_array
+from robodyn_ros.checks import check, finite_array
 from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.dynamics import Dynamics, Payload
 from robodyn_ros.engine.casadi import need_casadi
@@ -45,7 +44,7 @@ from robodyn_ros.nodes.common.diagnostics import Diagnostics, DiagnosticsSetting
 from robodyn_ros.nodes.common.executor import Exit
 from robodyn_ros.nodes.common.marker_messages import Preview
 from robodyn_ros.nodes.common.messages import check_joints, from_trajectory, serve, to_matrix, values_of
-from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, mention_unknown
+from robodyn_ros.nodes.common.parameters import NodeParameters, add_check, declare, declare_settings, mention_unknown
 from robodyn_ros.nodes.common.threads import BackgroundTask
 from robodyn_ros.nodes.common.watch import CONTROLLER, Watch, check_start, rest_position
 from robodyn_ros.planning.cost import SMOOTH, Cost, read_cost
@@ -119,7 +118,7 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
         self.create_subscription(PoseStamped, "~/plan_to/pose", self._on_pose, RELIABLE)
         self.create_subscription(JointState, "~/plan_to/joints", self._on_joints, RELIABLE)
         serve(self, Trigger, "~/execute", lambda _: self._execute())
-        self.add_on_set_parameters_callback(self._check_change)
+        add_check(self, self._check_change)
         steady_timer(self, POLL_PERIOD, self._poll)
         self._diagnostics = Diagnostics(self, self._report, DiagnosticsSettings())
         say_awaited(self, self._awaited, self._diagnostics.publish)
@@ -240,14 +239,10 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
         except RobodynError as problem:  # they may change
             self._refuse(problem)
 
-    def _check_change(self, changes: list[Parameter]) -> SetParametersResult:
+    def _check_change(self, changes: list[Parameter]) -> None:
         """Refuse a change that no search could use."""
-        try:
-            if self._watch is not None:
-                read_options(NodeParameters(self, changes), self._watch.robot)
-        except RobodynError as problem:
-            return SetParametersResult(successful=False, reason=str(problem))
-        return SetParametersResult(successful=True)
+        if self._watch is not None:
+            read_options(NodeParameters(self, changes), self._watch.robot)
 
     def _robot(self, watch: Watch) -> Robot:
         """The arm; joints that are not planned are locked at their present position."""
@@ -315,9 +310,8 @@ def pose_goal(message: PoseStamped, settings: SearchSettings, q: Array) -> Goal:
     Raises:
         InputError: it is no pose, or not in the root link's frame.
     """
-    root = settings.dynamics.robot.root
-    if message.header.frame_id not in ("", root):
-        raise InputError("frame_id", f"must be {root!r}, the root link, not {message.header.frame_id!r}")
+    frame, root = message.header.frame_id, settings.dynamics.robot.root
+    check(frame in ("", root), "frame_id", f"{root!r}, the root link", frame)
     return ToolGoal(to_matrix(message.pose), settings.link)
 
 

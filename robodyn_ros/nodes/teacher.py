@@ -12,7 +12,6 @@ Progress goes to stdout, one JSON object a line: ``{"stage": "recording"}`` and 
 
 from __future__ import annotations
 
-import signal
 import sys
 import threading
 from collections.abc import Callable
@@ -30,7 +29,7 @@ from robodyn_ros.errors import ConfigurationError, NotReadyError
 from robodyn_ros.nodes.common.arm_parameters import observe_description
 from robodyn_ros.nodes.common.client_library import EVERY_STATE, RELIABLE
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
-from robodyn_ros.nodes.common.executor import Exit, tell
+from robodyn_ros.nodes.common.executor import Exit, handle_signals, tell
 from robodyn_ros.nodes.common.messages import JointOrder, seconds
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare
 from robodyn_ros.nodes.common.script import RepeatedRequest, Script, ScriptRunner, ScriptStep
@@ -83,8 +82,7 @@ class TeacherNode(ExceptionGuard, Node):  # type: ignore[misc]
         self.create_subscription(JointState, "joint_states", self._on_state, EVERY_STATE)
         self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, RELIABLE)
         ScriptRunner(self, end, self._script(), PATIENCE, PERIOD)
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: self._stop())  # instead of an immediate end
+        handle_signals(lambda *_: self._stop())  # instead of an immediate end
         threading.Thread(target=self._read_lines, daemon=True).start()
 
     def _stop(self) -> None:

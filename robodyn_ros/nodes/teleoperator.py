@@ -20,13 +20,12 @@ tool in the root link's axes:
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from time import monotonic
 
 import numpy as np
+from builtin_interfaces.msg import Time
 from rclpy.node import Node
-from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 
 from robodyn_ros import create_dynamics
@@ -37,7 +36,7 @@ from robodyn_ros.nodes.common.arm_parameters import declare_tool, observe_descri
 from robodyn_ros.nodes.common.client_library import NEWEST, RELIABLE, on_topic, say_awaited
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
 from robodyn_ros.nodes.common.executor import Exit
-from robodyn_ros.nodes.common.messages import JointOrder, seconds
+from robodyn_ros.nodes.common.messages import JointOrder, joint_state, seconds
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, mention_unknown
 from robodyn_ros.nodes.common.watch import CONTROLLER, Watch
 from robodyn_ros.robot import Array, ConfigurationSpace, LockedJoints, Robot
@@ -232,13 +231,11 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         if received is None:
             self._end = None  # both arms start from their present positions
         if self._leads:
-            self._lead(dt, q, qd, received, message)
+            self._lead(dt, q, qd, received, message.header.stamp)
         else:
-            self._follow(dt, q, received, message)
+            self._follow(dt, q, received, message.header.stamp)
 
-    def _lead(
-        self, dt: float, q: Array, qd: Array, received: teleoperation.PortMessage | None, message: JointState
-    ) -> None:
+    def _lead(self, dt: float, q: Array, qd: Array, received: teleoperation.PortMessage | None, stamp: Time) -> None:
         robot = self._robot
         assert robot is not None
         if not isinstance(self._end, teleoperation.LeaderPort):
@@ -246,12 +243,12 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         q = self._led = self._space.near(q if self._led is None else self._led, q)
         effort = self._end.update(dt, q, qd, received)
         told = self._end.message(q, qd)
-        sent, names = self._sent, self._names
-        self._publish(sent, names, message, position=told.first, velocity=told.second, effort=told.entered)
+        values = {"position": told.first, "velocity": told.second, "effort": told.entered}
+        self._sent.publish(joint_state(self._names, stamp, **values))
         if received is not None:  # the present position, so that the law adds nothing to the reflected effort
-            self._publish(self._references, robot.joint_names, message, position=q, velocity=qd, effort=effort)
+            self._references.publish(joint_state(robot.joint_names, stamp, position=q, velocity=qd, effort=effort))
 
-    def _follow(self, dt: float, q: Array, received: teleoperation.PortMessage | None, message: JointState) -> None:
+    def _follow(self, dt: float, q: Array, received: teleoperation.PortMessage | None, stamp: Time) -> None:
         robot = self._robot
         assert robot is not None and self._feedback_effort is not None
         if not isinstance(self._end, teleoperation.FollowerPort):
@@ -260,12 +257,7 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
             self._end = teleoperation.FollowerPort(self._coupling, begin, robot.velocity_limit, limits)
         position, velocity = self._end.update(dt, self._feedback_effort, received)
         told = self._end.message(self._feedback_effort)
-        sent, names = self._sent, self._names
-        self._publish(sent, names, message, position=told.entered, velocity=told.second, effort=told.first)
+        values = {"position": told.entered, "velocity": told.second, "effort": told.first}
+        self._sent.publish(joint_state(self._names, stamp, **values))
         if received is not None:
-            self._publish(self._references, robot.joint_names, message, position=position, velocity=velocity)
-
-    def _publish(self, publisher: Publisher, names: Sequence[str], state: JointState, **values: Array) -> None:
-        message = JointState(name=list(names), **{field: array.tolist() for field, array in values.items()})
-        message.header.stamp = state.header.stamp
-        publisher.publish(message)
+            self._references.publish(joint_state(robot.joint_names, stamp, position=position, velocity=velocity))

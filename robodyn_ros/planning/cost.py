@@ -19,7 +19,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.checks import finite_array
+from robodyn_ros.checks import check, finite_array
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.engine.casadi import ca
 from robodyn_ros.errors import InputError, is_it
@@ -212,8 +212,8 @@ def _form(name: str, weights: ArrayLike, vector: ca.SX) -> ca.SX:
     matrix, size = np.asarray(weights, dtype=np.float64), vector.shape[0]
     if matrix.shape == (size,):
         matrix = np.diag(matrix)
-    if matrix.shape != (size, size) or not np.isfinite(matrix).all():
-        raise InputError(name, f"must be {size} finite numbers or a {size} by {size} matrix", weights)
+    is_form = matrix.shape == (size, size) and np.isfinite(matrix).all()
+    check(is_form, name, f"{size} finite numbers or a {size} by {size} matrix", weights)
     return ca.bilin(ca.DM(matrix), vector, vector)
 
 

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.interpolate import BPoly
 
-from robodyn_ros.checks import finite_array
+from robodyn_ros.checks import check, finite_array
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import InputError
@@ -90,8 +90,7 @@ def demonstration(
     settings, robot = settings or DemonstrationSettings(), dynamics.robot
     t = finite_array("times", times, np.shape(times))
     q = finite_array("positions", positions, (len(t), robot.n))
-    if t.ndim != 1 or len(t) < 2 or (np.diff(t) <= 0.0).any():
-        raise InputError("times", "must be at least two that increase", times)
+    check(t.ndim == 1 and len(t) >= 2 and (np.diff(t) > 0.0).all(), "times", "at least two that increase", times)
     unwrapped = ConfigurationSpace(robot).unwrap(q)
     tolerance = np.maximum(np.minimum(settings.tolerance, OF_RANGE * (robot.upper - robot.lower)), ROUNDING)
     margin = np.minimum(tolerance, (robot.upper - robot.lower) / 2.0)

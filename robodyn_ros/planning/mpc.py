@@ -41,8 +41,7 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.control.laws.base import SMOOTHING, Controller, Efforts, FrictionCompensation, Reference
 from robodyn_ros.control.laws.computed_torque import ComputedTorque
-from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.dynamics import CompiledDynamics, Dynamics
 from robodyn_ros.engine.casadi import ca
 from robodyn_ros.engine.library import is_listing
 from robodyn_ros.engine.program import class_key

@@ -24,14 +24,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.checks import finite_array
+from robodyn_ros.checks import check, finite_array
 from robodyn_ros.engine.casadi import ca
 from robodyn_ros.errors import InputError
 from robodyn_ros.files import read_yaml_of
 from robodyn_ros.kinematics.forward import placed
 from robodyn_ros.kinematics.tree import build_tree
-from robodyn_ros.robot import Array, Pose, Robot
-from robodyn_ros.robot.description import read_document
+from robodyn_ros.robot import Array, Pose, Robot, read_document
 from robodyn_ros.robot.shapes import read_solid
 
 RADIUS = 0.05
@@ -136,8 +135,7 @@ def _array(name: str, what: str, values: ArrayLike, shape: tuple[int, ...]) -> A
 
 def _lengths(name: str, what: str, values: ArrayLike, shape: tuple[int, ...]) -> Array:
     lengths = _array(name, what, values, shape)
-    if not (lengths > 0.0).all():
-        raise InputError(f"{what} of obstacle {name!r}", f"must be above 0, not {values!r}", values)
+    check((lengths > 0.0).all(), f"{what} of obstacle {name!r}", "above 0", values)
     return lengths
 
 

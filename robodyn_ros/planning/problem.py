@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from robodyn_ros.checks import finite_array
+from robodyn_ros.checks import check, finite_array
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.engine.casadi import ca
 from robodyn_ros.errors import InputError
@@ -24,8 +24,7 @@ from robodyn_ros.kinematics.tree import Tree, build_tree
 from robodyn_ros.planning.cost import Cost, MinimumTime
 from robodyn_ros.planning.ddp.passes import require_expressions
 from robodyn_ros.planning.obstacles import Capsule, Clearance, Obstacle, capsules
-from robodyn_ros.robot import ConfigurationSpace, Pose, Robot, random_positions
-from robodyn_ros.robot.pose import Array, read_only
+from robodyn_ros.robot import Array, ConfigurationSpace, Flags, Pose, Robot, random_positions, read_only
 
 LIMIT_RATIO = 0.9
 """Default ratio of the limits of speed and effort that a plan uses; the rest remains for the feedback."""
@@ -122,8 +121,7 @@ class MotionLimits:
         Raises:
             InputError: the ratio is out of range, a shape is wrong, or a limit is not above 0.
         """
-        if not 0.0 < limit_ratio <= 1.0:
-            raise InputError("limit_ratio", f"must be above 0 and at most 1, not {limit_ratio!r}", limit_ratio)
+        check(0.0 < limit_ratio <= 1.0, "limit_ratio", "above 0 and at most 1", limit_ratio)
         speed = limit_ratio * _limit("velocity", velocity, robot.velocity_limit, robot)
         change = _limit("acceleration", acceleration, robot.symmetric_acceleration_limit, robot)
         force = limit_ratio * _limit("effort", effort, robot.effort_limit, robot)
@@ -133,8 +131,8 @@ class MotionLimits:
 def _limit(name: str, own: ArrayLike | None, usual: Array, robot: Robot) -> Array:
     value = usual if own is None else own
     given = np.asarray(value, dtype=np.float64)
-    if given.shape not in ((), (robot.n,)) or not (given > 0.0).all():
-        raise InputError(f"{name} limit", f"must be above 0, one number or {robot.n}, not {value!r}", value)
+    is_limit = given.shape in ((), (robot.n,)) and (given > 0.0).all()
+    check(is_limit, f"{name} limit", f"above 0, one number or {robot.n}", value)
     return read_only(np.broadcast_to(given, (robot.n,)))
 
 
@@ -153,12 +151,11 @@ class JointGoal:
     def positions(self, model: SmoothModel, near: Array) -> Array:
         """Joint positions (n,) that reach the goal; joints that may be anywhere stay at ``near``."""
         given = np.asarray(self.q, dtype=np.float64)
-        if given.shape != (model.n,) or np.isinf(given).any():
-            raise InputError("goal", f"must be {model.n} positions, not {self.q!r}", self.q)
+        check(given.shape == (model.n,) and not np.isinf(given).any(), "goal", f"{model.n} positions", self.q)
         turned = ConfigurationSpace(model.dynamics.robot).near(near, np.where(np.isnan(given), near, given))
         return np.where(np.isnan(given), near, turned)
 
-    def fixes(self, model: SmoothModel) -> NDArray[np.bool_]:
+    def fixes(self, model: SmoothModel) -> Flags:
         """True for each joint (n,) whose position the goal determines by itself."""
         return np.isfinite(np.asarray(self.q, dtype=np.float64).reshape(model.n))
 
@@ -195,7 +192,7 @@ class ToolGoal:
         found = ToolTarget(Kinematics(model.dynamics.robot), self.link, task=self.task).goal(self.pose, near).q
         return np.where(self.fixes(model), near, found)
 
-    def fixes(self, model: SmoothModel) -> NDArray[np.bool_]:
+    def fixes(self, model: SmoothModel) -> Flags:
         """True for each joint (n,) that does not move the tool, such as a gripper's: it stays where it is."""
         moves = np.array(ca.DM(self.residual(model).jac_sparsity(0, 0), 1.0))
         return moves.max(axis=0, initial=0.0) == 0.0
@@ -290,15 +287,12 @@ class Problem:
         n = self.dynamics.robot.n
         finite_array("start", self.start, (n,))
         finite_array("start_velocity", np.zeros(n) if self.start_velocity is None else self.start_velocity, (n,))
-        if self.duration is not None and not 0.0 < self.duration < np.inf:
-            raise InputError("duration", f"must be above 0 s, not {self.duration!r}", self.duration)
+        check(self.duration is None or 0.0 < self.duration < np.inf, "duration", "above 0 s", self.duration)
         if self.cost.moving and (self.duration is None or self.via):
             raise InputError("cost", "tracks a trajectory: that needs a fixed duration, and no via points", self.cost)
-        if not self.longest > 0.0:
-            raise InputError("longest", f"must be above 0 s, not {self.longest!r}", self.longest)
+        check(self.longest > 0.0, "longest", "above 0 s", self.longest)
         for name in ("margin", "limit_margin"):
-            if not 0.0 <= getattr(self, name) < np.inf:
-                raise InputError(name, f"must be finite, and not below 0: {getattr(self, name)!r}", getattr(self, name))
+            check(0.0 <= getattr(self, name) < np.inf, name, "a finite number from 0 up", getattr(self, name))
 
     @property
     def joints(self) -> tuple[str, ...]:

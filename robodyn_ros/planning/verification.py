@@ -21,13 +21,12 @@ from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.kinematics.target import UnreachableError
 from robodyn_ros.planning.plan import Plan, Violation
 from robodyn_ros.planning.problem import Goal, JointGoal, Problem, rests, speed
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot.pose import Array, Flags, Indices
 
 ROUNDING = 1e-9
 """Rounding error by which a stop may exceed a limit [rad] or [m]."""
@@ -231,7 +230,7 @@ def jerks(problem: Problem, times: Array, qdd: Array) -> Array:
     return np.diff(np.concatenate((begins, qdd, ends)), axis=0) / steps[:, np.newaxis]
 
 
-def _instants(times: Array) -> tuple[Array, NDArray[np.intp]]:
+def _instants(times: Array) -> tuple[Array, Indices]:
     """Instants at the points and between them, and the interval in which each lies."""
     ratios = np.arange(BETWEEN) / BETWEEN
     inside = times[:-1, np.newaxis] + np.diff(times)[:, np.newaxis] * ratios
@@ -305,7 +304,7 @@ def feasible(problem: Problem, curve: Trajectory, stops: list[int], tolerance: f
     return None
 
 
-def refined(times: Array, rough: NDArray[np.bool_]) -> Array:
+def refined(times: Array, rough: Flags) -> Array:
     """The times (K,) with three more within each interval that is rough (K - 1,)."""
     more = [times[:-1][rough] + ratio * np.diff(times)[rough] for ratio in (0.25, 0.5, 0.75)]
     return np.sort(np.concatenate((times, *more)))

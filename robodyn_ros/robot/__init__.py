@@ -12,7 +12,7 @@ locks some of its joints.
 
 from robodyn_ros.robot.configuration import ConfigurationSpace, position_ranges, random_positions
 from robodyn_ros.robot.description import read_document
-from robodyn_ros.robot.pose import Array, Pose, read_only
+from robodyn_ros.robot.pose import Array, Flags, Indices, Pose, read_only
 from robodyn_ros.robot.reduction import LockedJoints
 from robodyn_ros.robot.robot import Body, Inertial, Joint, Link, Mimic, Robot, tip
 from robodyn_ros.robot.urdf import DescriptionSettings, as_robot, load_robot, reload_robot
@@ -22,6 +22,8 @@ __all__ = [
     "Body",
     "ConfigurationSpace",
     "DescriptionSettings",
+    "Flags",
+    "Indices",
     "Inertial",
     "Joint",
     "Link",

@@ -22,7 +22,7 @@ from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 from xml.parsers import expat
 
 from robodyn_ros.errors import InputError, Place, RobotDescriptionError, is_it
@@ -53,7 +53,7 @@ _DEFINITIONS = ("xacro:property", "xacro:arg", "xacro:macro")
 """Tags of xacro that add nothing to a URDF by themselves; other programs leave them in the file."""
 
 
-_UNREAD = ("xacro:macro", "gazebo", "transmission", "ros2_control")
+_UNREAD = {"xacro:macro", "gazebo", "transmission", "ros2_control"}
 """Tags whose content no reader uses."""
 
 
@@ -195,9 +195,8 @@ class _Parser:
         self._label = label
         self._file = file
         self._is_made = is_made
-        self._root: UrdfElement | None = None
-        self._open: list[UrdfElement] = []
-        self._depth = 0
+        self._tree: Any = ET.TreeBuilder(UrdfElement)  # of which typeshed says that it makes no UrdfElement
+        self._path: list[str] = []
         self._objection: RobotDescriptionError | None = None
         self._expat = expat.ParserCreate()
         self._expat.StartDoctypeDeclHandler = self._doctype
@@ -217,39 +216,33 @@ class _Parser:
             raise self._objection or self._error(problem, cause.lineno) from cause
         except UnicodeEncodeError as cause:
             raise RobotDescriptionError(self._label, "is not text: it holds half of a surrogate pair") from cause
-        assert self._root is not None
-        return UrdfDocument(self._label, self._file, text, self._root, self._objection)
+        return UrdfDocument(self._label, self._file, text, self._tree.close(), self._objection)
 
     def _doctype(self, root: str, *_: object) -> NoReturn:
         # A server that lacks the file sends a page with <!DOCTYPE html>.
         raise self._error_here(f"a document type (<!DOCTYPE {root[:LONGEST]}>) is refused: a URDF has none")
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        self._depth += 1
-        if self._depth <= DEEPEST:
-            element = UrdfElement(tag, attributes)
+        self._path.append(tag)
+        if len(self._path) <= DEEPEST:
+            element = self._tree.start(tag, attributes)
             element.line = None if self._is_made else self._expat.CurrentLineNumber + self._skipped
             element.start = self._expat.CurrentByteIndex
-            if self._open:
-                self._open[-1].append(element)
-            else:
-                self._root = element
-            self._open.append(element)
         self._objection = self._objection or self._objection_to(tag, attributes)
 
     def _objection_to(self, tag: str, attributes: dict[str, str]) -> RobotDescriptionError | None:
-        if tag.startswith("xacro:") and tag not in _DEFINITIONS and all(each.tag not in _UNREAD for each in self._open):
+        if tag.startswith("xacro:") and tag not in _DEFINITIONS and _UNREAD.isdisjoint(self._path[:DEEPEST]):
             return self._error_here(f"<{tag}> is unresolved; run xacro on the file first")
-        if self._depth == 1 and tag != "robot":
+        if len(self._path) == 1 and tag != "robot":
             return self._error_here(f"the root tag is <{tag}>, a URDF's is <robot>")
-        if "quat_xyzw" in attributes and self._depth <= 4 and "/".join(each.tag for each in self._open) in _ORIGINS:
+        if "quat_xyzw" in attributes and "/".join(self._path[:5]) in _ORIGINS:
             return self._error_here("quat_xyzw is not read here; use rpy")
         return None
 
     def _end(self, tag: str) -> None:
-        if self._depth <= DEEPEST:
-            self._open.pop()
-        self._depth -= 1
+        if len(self._path) <= DEEPEST:
+            self._tree.end(tag)
+        self._path.pop()
 
     def _error_here(self, problem: str) -> RobotDescriptionError:
         line = self._expat.CurrentLineNumber

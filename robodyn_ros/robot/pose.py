@@ -17,6 +17,10 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+Flags = NDArray[np.bool_]
+
+Indices = NDArray[np.intp]
+
 MOMENTS = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
 """Attribute of ``<inertia>`` → its place in the matrix."""
 

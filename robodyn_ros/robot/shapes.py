@@ -14,17 +14,32 @@ import numpy as np
 from robodyn_ros.robot.pose import Array, Pose
 from robodyn_ros.robot.urdf import pose_of
 
+SIZES = {"box": ("size",), "cylinder": ("radius", "length"), "capsule": ("radius", "length"), "sphere": ("radius",)}
+"""Kind of a shape → the attributes with its numbers; the length of a capsule is that of its cylinder."""
+
 
 class Solid(NamedTuple):
     """A box, a cylinder or a capsule along z, or a sphere."""
 
     kind: str
     pose: Pose  # in the link's frame
-    half: Array  # half the lengths of the box around it (3,) in [m]
+    size: tuple[float, ...]  # its numbers, as in the URDF [m]
+
+    @property
+    def half(self) -> Array:
+        """Half the lengths of the box around it (3,) in [m]."""
+        return np.array(extent(self.kind, self.size)) / 2.0
 
     def corners(self) -> Array:
         """The corners of the box around it (8, 3) in the link's frame [m]."""
         return box_corners(self.pose, -self.half, self.half)
+
+
+def extent(kind: str, size: tuple[float, ...]) -> tuple[float, ...]:
+    """Lengths of the box around a shape, along its own axes [m]; of a mesh its scale."""
+    wide, long = 2.0 * size[0], size[-1]
+    found = {"cylinder": (wide, wide, long), "capsule": (wide, wide, long + wide), "sphere": (wide, wide, wide)}
+    return found.get(kind, size)
 
 
 def box_corners(pose: Pose, low: Array, high: Array) -> Array:
@@ -35,18 +50,11 @@ def box_corners(pose: Pose, low: Array, high: Array) -> Array:
 def read_solid(shape: ET.Element) -> Solid | None:
     """The box, cylinder, capsule or sphere of a ``<visual>`` or ``<collision>``; None for all else."""
     tag = shape.find("geometry/*")
-    if tag is None:
+    if tag is None or tag.tag not in SIZES:
         return None
     try:
-        if tag.tag == "box":
-            half = [float(word) / 2.0 for word in tag.attrib["size"].split()]
-        elif tag.tag in ("cylinder", "capsule"):  # the length of a capsule is that of its cylinder
-            radius = float(tag.attrib["radius"])
-            half = [radius, radius, float(tag.attrib["length"]) / 2.0 + (radius if tag.tag == "capsule" else 0.0)]
-        elif tag.tag == "sphere":
-            half = [float(tag.attrib["radius"])] * 3
-        else:
-            return None
+        words = tag.attrib["size"].split() if tag.tag == "box" else [tag.attrib[name] for name in SIZES[tag.tag]]
+        size = tuple(map(float, words))
     except (KeyError, ValueError):
         return None
-    return Solid(tag.tag, pose_of(shape), np.array(half)) if len(half) == 3 else None
+    return Solid(tag.tag, pose_of(shape), size) if tag.tag != "box" or len(size) == 3 else None

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from robodyn_ros.checks import check
 from robodyn_ros.control import Controller, FileParameters, JointGains, Reference, durations, gains, rest_to_rest
 from robodyn_ros.control.loop_settings import check_limits, loop_default_values, make_law, model_parameters
 from robodyn_ros.document.plotting import LIMIT_LINE, REFERENCE_LINE, finish_joint_figure, law_figure, plot_errors
@@ -294,8 +295,7 @@ def compare(
         InputError: a number is out of range, no law is named, or a law follows no reference.
         PluginError: there is no such law.
     """
-    if not 0.0 < rate <= FASTEST:
-        raise InputError("rate", f"must be above 0 and at most {FASTEST:g}, not {rate:g}", rate)
+    check(0.0 < rate <= FASTEST, "rate", f"above 0 and at most {FASTEST:g}", rate)
     _check_laws(controllers)
     given, mismatch = parameters or {}, mismatch or Mismatch()
     values = FileParameters(given, loop_default_values(robot))
@@ -331,8 +331,7 @@ def compare(
 
 def _check_laws(controllers: Sequence[str]) -> None:
     """Check that names of laws are given, each of a law that follows a reference."""
-    if isinstance(controllers, str):
-        raise InputError("controllers", f"must be a list of names, not {controllers!r}", controllers)
+    check(not isinstance(controllers, str), "controllers", "a list of names", controllers)
     if not controllers:
         raise InputError("controllers", "names none", controllers)
     for name in controllers:

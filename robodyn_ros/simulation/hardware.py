@@ -222,12 +222,9 @@ def make_hardware_settings(values: NamedValues, robot: Robot) -> HardwareSetting
         friction = list(sampled.friction)
     arm = robot, chosen.plant, chosen.integrator, values["dynamics"], parameters
     whole = values.settings(PlantSettings), states, values.settings(devices.CommandSettings)
-    joints = (
-        tuple(friction),
-        tuple(own[StopSettings]),
-        tuple(own[devices.DriveSettings]),
-        tuple(own[devices.EncoderSettings]),
-    )
+    kinds = StopSettings, devices.DriveSettings, devices.EncoderSettings
+    stops, drives, encoders = (tuple(own[kind]) for kind in kinds)
+    joints = tuple(friction), stops, drives, encoders
     return HardwareSettings(*arm, *whole, *joints, start, values.settings(WallSettings, "wall.").contacts())
 
 

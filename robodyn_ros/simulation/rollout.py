@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.checks import as_states, refuse_non_finite
+from robodyn_ros.checks import as_states, check, refuse_non_finite
 from robodyn_ros.control.laws.base import Controller, Reference
 from robodyn_ros.control.step import checked_total
 from robodyn_ros.dynamics.base import Dynamics
@@ -64,10 +64,8 @@ def rollout(
         NotReadyError: the integrator is written in C alone, and there is no C compiler.
     """
     n = dynamics.robot.n
-    if not (np.isfinite(dt) and dt > 0.0):
-        raise InputError("dt", f"must be positive and finite, not {dt!r}", dt)
-    if steps < 0:
-        raise InputError("steps", f"must not be negative, not {steps!r}", steps)
+    check(np.isfinite(dt) and dt > 0.0, "dt", "positive and finite", dt)
+    check(steps >= 0, "steps", "0 or more", steps)
     first, rate = as_states(("q", "qd"), (q, qd), (n, n))
     (efforts,) = as_states(("tau",), (tau,), (n,))
     if first.ndim != 1 or efforts.shape not in ((n,), (steps, n)):
@@ -136,8 +134,7 @@ def simulate(
     Raises:
         InputError: the duration is negative or not finite, or a period has no step.
     """
-    if held < 1:
-        raise InputError("held", f"must be 1 or more, not {held!r}", held)
+    check(held >= 1, "held", "1 or more", held)
     step, n = held * plant.settings.step, plant.dynamics.robot.n
     count = steps_of(duration, step) + 1
     t, (q, qd, asked, effort) = np.empty(count), np.empty((4, count, n))

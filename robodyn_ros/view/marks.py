@@ -15,18 +15,15 @@ from collections import Counter
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote, urlparse
 
 import numpy as np
 from numpy.typing import NDArray
-from urdf_parser_py import urdf
 
 from robodyn_ros.errors import RobotDescriptionError, pip_install
-from robodyn_ros.robot import Robot
-from robodyn_ros.robot.description import read_document
-from robodyn_ros.robot.pose import Array, Pose, read_only
-from robodyn_ros.robot.shapes import box_corners
+from robodyn_ros.robot import Array, Pose, Robot, read_document, read_only
+from robodyn_ros.robot.shapes import box_corners, extent, read_solid
 from robodyn_ros.robot.urdf import pose_of
 from robodyn_ros.robot.xacro import find_package
 
@@ -202,17 +199,11 @@ class Shape(NamedTuple):
 
     link: str
     pose: Pose  # of the shape in the link's frame
-    kind: Literal["box", "cylinder", "sphere", "mesh"]
+    kind: str  # box, cylinder, sphere or mesh
     size: tuple[float, ...]  # box: lengths; cylinder: radius, length along z; sphere: radius; mesh: scale [m]
     mesh: str  # file or URI of a mesh, else empty
     color: Color
     painted: bool = True  # the URDF gives the colour
-
-    @property
-    def extent(self) -> tuple[float, ...]:
-        """Lengths along the shape's own axes [m]; of a mesh its scale."""
-        wide = 2.0 * self.size[0]
-        return {"cylinder": (wide, wide, self.size[-1]), "sphere": (wide, wide, wide)}.get(self.kind, self.size)
 
     def corners(self, meshes: Meshes) -> Array | None:
         """The corners of the box around the shape (8, 3) in the link's frame [m]; None if its mesh cannot be read."""
@@ -223,7 +214,7 @@ class Shape(NamedTuple):
             vertices = np.vstack(parts) * self.size
             low, high = vertices.min(axis=0), vertices.max(axis=0)
         else:
-            high = np.array(self.extent) / 2.0
+            high = np.array(extent(self.kind, self.size)) / 2.0
             low = -high
         return box_corners(self.pose, low, high)
 
@@ -252,52 +243,32 @@ def moving_shapes(robot: Robot) -> tuple[Shape, ...]:
 
 def _shapes(robot: Robot, link: str, visual: ET.Element, palette: dict[str, ET.Element]) -> Iterator[Shape]:
     """The shape of a ``<visual>``, or those that a capsule is made of."""
-    plain = _plain(visual, 3)
-    capsule = plain.find("geometry/capsule")
-    if capsule is not None:
-        capsule.tag = "cylinder"  # urdf_parser_py knows no capsule; the attributes are the same
-    shape = _shape(robot, link, plain, palette)
-    yield shape
-    for side in () if capsule is None else (-0.5, 0.5):
-        end = shape.pose @ Pose(translation=read_only([0.0, 0.0, side * shape.size[1]]))
-        yield shape._replace(pose=end, kind="sphere", size=shape.size[:1])
-
-
-def _shape(robot: Robot, link: str, visual: ET.Element, palette: dict[str, ET.Element]) -> Shape:
-    """The shape of a copy of a ``<visual>``."""
-    own = visual.find("material")
+    own, mesh, solid = visual.find("material"), visual.find("geometry/mesh"), read_solid(visual)
     named = palette.get(str(own.get("name"))) if own is not None and own.find("color") is None else own
     try:
-        color, painted = _color(named) or GREY, _color(named) is not None
-        visual[:] = [child for child in visual if child.tag != "material"]  # read above; textures may lack their file
-        parsed = urdf.Visual.from_xml_string(ET.tostring(visual))
-    except Exception as cause:  # urdf_parser_py raises AssertionError, KeyError, its own ParseError and bare Exceptions
+        look = _color(named) or GREY, _color(named) is not None
+        scale = "1 1 1" if mesh is None else mesh.get("scale", "1 1 1")
+        x, y, z = map(float, scale.split())
+        file = "" if mesh is None else _mesh(robot, mesh.attrib["filename"])
+    except (KeyError, ValueError) as cause:
         raise robot.description_error(f"link {link!r}", f"<visual> cannot be parsed: {cause}") from cause
-    pose, shape = pose_of(visual), parsed.geometry
-    if isinstance(shape, urdf.Box):
-        return Shape(link, pose, "box", tuple(shape.size), "", color, painted)
-    if isinstance(shape, urdf.Cylinder):
-        return Shape(link, pose, "cylinder", (shape.radius, shape.length), "", color, painted)
-    if isinstance(shape, urdf.Sphere):
-        return Shape(link, pose, "sphere", (shape.radius,), "", color, painted)
-    if isinstance(shape, urdf.Mesh):
-        mesh = _mesh(robot, shape.filename)
-        return Shape(link, pose, "mesh", tuple(shape.scale or (1.0, 1.0, 1.0)), mesh, color, painted)
-    raise robot.description_error(f"link {link!r}", "<visual> has no box, cylinder, sphere or mesh")
+    if mesh is not None:
+        yield Shape(link, pose_of(visual), "mesh", (x, y, z), file, *look)
+        return
+    if solid is None:
+        problem = "<visual> has no mesh, and no box, cylinder, capsule or sphere with all of its numbers"
+        raise robot.description_error(f"link {link!r}", problem)
+    shape = Shape(link, solid.pose, solid.kind.replace("capsule", "cylinder"), solid.size, "", *look)
+    yield shape
+    for side in (-0.5, 0.5) if solid.kind == "capsule" else ():
+        end = shape.pose @ Pose(translation=read_only([0.0, 0.0, side * shape.size[1]]))
+        yield shape._replace(pose=end, kind="sphere", size=shape.size[:1])
 
 
 def _mesh(robot: Robot, name: str) -> str:
     """The file or URI of a mesh; a relative path starts at the folder of the URDF, if it was loaded from a file."""
     place = next(iter(robot.places.values()), None)
     return name if place is None or "://" in name else str((Path(place.file).resolve().parent / name).resolve())
-
-
-def _plain(element: ET.Element, depth: int) -> ET.Element:
-    """A copy down to a depth, without the prefixed names of other programs, which urdf_parser_py cannot read."""
-    copy = ET.Element(element.tag, {name: value for name, value in element.items() if ":" not in name})
-    if depth:
-        copy.extend(_plain(child, depth - 1) for child in element if ":" not in child.tag)
-    return copy
 
 
 def _color(material: ET.Element | None) -> Color | None:

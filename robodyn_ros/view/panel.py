@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robodyn_ros.robot import Array, Joint, Robot
-from robodyn_ros.robot.configuration import position_ranges
+from robodyn_ros.robot import Array, Joint, Robot, position_ranges
 from robodyn_ros.view.overlay import LAYERS
 
 if TYPE_CHECKING:

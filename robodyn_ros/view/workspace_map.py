@@ -24,7 +24,7 @@ from robodyn_ros.view.overlay import SKELETON, Overlay
 if TYPE_CHECKING:
     from robodyn_ros.kinematics.workspace import Cells
     from robodyn_ros.robot import Robot
-    from robodyn_ros.robot.pose import Array
+    from robodyn_ros.robot.pose import Array, Flags
 
 AXES = "xyz"
 
@@ -107,7 +107,7 @@ def draw_views(path: Path, robot: Robot, found: Cells, title: str, label: str, l
 
 
 def _squares(
-    axes: Any, robot: Robot, found: Cells, near: NDArray[np.bool_], plane: str, levels: Sequence[float], ends: Ends
+    axes: Any, robot: Robot, found: Cells, near: Flags, plane: str, levels: Sequence[float], ends: Ends
 ) -> Any:
     """Draw a map of some of the cells, and the arm; return the image."""
     columns = [AXES.index(axis) for axis in plane]

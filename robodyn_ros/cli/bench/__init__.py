@@ -31,9 +31,9 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
+from robodyn_ros.checks import check
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.bench import computer
-from robodyn_ros.cli.bench.computer import Allowance, Timing
 from robodyn_ros.cli.bench.dynamics import BATCH, OTHERS, measure
 from robodyn_ros.cli.console import console, picked, print_json, simple_table, waiting
 from robodyn_ros.cli.verb import ExitCode, add_option, only_with
@@ -77,8 +77,7 @@ def run(args: Namespace) -> ExitCode:
         return judge_computer(args)
     if args.urdf is None:
         raise InputError("urdf", "the arm is missing; `robodyn bench --computer` needs none", args.urdf)
-    if args.rounds < 1:
-        raise InputError("--rounds", "must be at least 1", args.rounds)
+    check(args.rounds >= 1, "--rounds", "at least 1", args.rounds)
     need_casadi()  # the first start, from an empty cache, is measured too
     robot = read_arm(args)
     with waiting(f"measuring {robot.name}"):
@@ -103,8 +102,7 @@ def judge_computer(args: Namespace) -> ExitCode:
         InputError: the rate or the duration is out of range.
     """
     for option, value in (("--rate", args.rate), ("--seconds", args.seconds)):
-        if not 0.0 < value <= 1e5:
-            raise InputError(option, f"must be above 0 and at most 1e5, not {value:g}", value)
+        check(0.0 < value <= 1e5, option, "above 0 and at most 1e5", value)
     robot = load_robot(str(find("urdf/prr.urdf"))) if args.urdf is None else read_arm(args)
     with waiting(f"measuring this computer for {args.seconds:g} s"):
         timing = computer.measure(args.rate, args.seconds, robot)
@@ -133,7 +131,7 @@ def _spread(times: np.ndarray[Any, Any]) -> dict[str, float | None]:
     return {"median": float(np.median(known)), "most": float(np.quantile(known, 0.999)), "greatest": float(known.max())}
 
 
-def _timing_table(timing: Timing) -> Table:
+def _timing_table(timing: computer.Timing) -> Table:
     rows = [
         (name, *("none" if value is None else f"{1e3 * value:.3f}" for value in _spread(times).values()))
         for name, times in (("a state is late by", timing.late), ("an effort comes after", timing.latency))
@@ -141,7 +139,7 @@ def _timing_table(timing: Timing) -> Table:
     return simple_table(("[ms]", "median", "99.9 %", "greatest"), rows, title=f"At {timing.rate:g} Hz")
 
 
-def _allowance_table(allowed: Sequence[Allowance]) -> Table:
+def _allowance_table(allowed: Sequence[computer.Allowance]) -> Table:
     default = JointGains().natural_frequency
     rows = []
     for one in allowed:

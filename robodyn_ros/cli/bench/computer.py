@@ -30,10 +30,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robodyn_ros import create_dynamics
+from robodyn_ros.control import JointGains, SafetySettings
 from robodyn_ros.control.faults.sampling import stable_ratio
-from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.laws.base import AccelerationGains
-from robodyn_ros.control.laws.gains import JointGains
 from robodyn_ros.die_with_parent import dying_with_parent
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.robot import Array, Robot

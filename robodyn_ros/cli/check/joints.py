@@ -15,8 +15,7 @@ from robodyn_ros.cli.check.urdf import Remark, Urdf, UrdfJoint
 from robodyn_ros.control.faults.consistency import afforded, explained_efforts
 from robodyn_ros.control.laws.gains import JointGains
 from robodyn_ros.control.limits import check_position_limits
-from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.dynamics import CompiledDynamics, Dynamics
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Array, Joint, Robot, random_positions
 from robodyn_ros.robot.robot import Finding

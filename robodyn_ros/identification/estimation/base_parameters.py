@@ -24,13 +24,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import qr, solve_triangular
 
 from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import InputError
-from robodyn_ros.robot import Array, Robot
+from robodyn_ros.robot import Array, Indices, Robot
 
 INERTIAL = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 """The ten standard parameters of a body."""
@@ -63,8 +63,8 @@ class BaseParameters:
     """
 
     names: tuple[str, ...]
-    columns: NDArray[np.intp]
-    independent: NDArray[np.intp]
+    columns: Indices
+    independent: Indices
     combination: Array
     gap: tuple[float, float]
 
@@ -152,9 +152,7 @@ def base_parameters(
     return group_parameters(Y[:, columns], columns, tuple(names[k] for k in columns), order)
 
 
-def group_parameters(
-    matrix: Array, columns: NDArray[np.intp], names: Sequence[str], order: Sequence[int]
-) -> BaseParameters:
+def group_parameters(matrix: Array, columns: Indices, names: Sequence[str], order: Sequence[int]) -> BaseParameters:
     """The base parameters that a matrix of regressor rows determines.
 
     Args:
@@ -179,7 +177,7 @@ def group_parameters(
     return BaseParameters(tuple(names), np.asarray(columns), independent, combination, gap)
 
 
-def _first_independent(unit: Array, order: Sequence[int], rank: int) -> NDArray[np.intp]:
+def _first_independent(unit: Array, order: Sequence[int], rank: int) -> Indices:
     """The first ``rank`` columns, in the given order, that do not depend on those before them."""
     basis = np.empty((len(unit), 0))
     chosen: list[int] = []
@@ -194,7 +192,7 @@ def _first_independent(unit: Array, order: Sequence[int], rank: int) -> NDArray[
     return np.array(chosen, dtype=np.intp)
 
 
-def _preferred_order(bodies: int, count: int, columns: NDArray[np.intp]) -> list[int]:
+def _preferred_order(bodies: int, count: int, columns: Indices) -> list[int]:
     """Places among the chosen columns: bodies from the base to the tip, each with inertia, first moment, mass."""
     wide = len(INERTIAL)
     every = [wide * body + k for body in range(bodies) for k in (*range(4, wide), 1, 2, 3, 0)]

@@ -25,22 +25,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 
 from robodyn_ros.dynamics import parameters as standard
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.estimation.base_parameters import parameter_names, parameter_units
-from robodyn_ros.identification.estimation.regression_model import (
-    IDENTIFIED_GAIN,
-    RegressionModel,
-    RegressionSolution,
-    Stribeck,
-)
+from robodyn_ros.identification.estimation.regression_model import RegressionModel, RegressionSolution, Stribeck
 from robodyn_ros.identification.estimation.result import Identification, Parameter, Prediction
 from robodyn_ros.identification.samples import Samples
 from robodyn_ros.identification.settings import IdentificationSettings
-from robodyn_ros.robot import Array, Body, Inertial, Robot, reload_robot
+from robodyn_ros.robot import Array, Body, Flags, Indices, Inertial, Robot, reload_robot
 from robodyn_ros.robot.description import UrdfEditor
 
 LISTED = 4
@@ -133,7 +128,7 @@ def identify(
     )
 
 
-def _effects(regressor: Array, change: Array, effort: Array, used: NDArray[np.bool_]) -> Array:
+def _effects(regressor: Array, change: Array, effort: Array, used: Flags) -> Array:
     """RMS effort of each parameter's change over the RMS effort, for the joint where this ratio is greatest, (p,).
 
     Args:
@@ -149,13 +144,13 @@ def _effects(regressor: Array, change: Array, effort: Array, used: NDArray[np.bo
 
 
 def describe_parameters(
-    model: RegressionModel, solution: RegressionSolution, stribeck: Stribeck, absent: NDArray[np.intp]
+    model: RegressionModel, solution: RegressionSolution, stribeck: Stribeck, absent: Indices
 ) -> tuple[Parameter, ...]:
     """Every parameter of the arm with its value and error, and why it is not identified (``Identification``)."""
     found = list(_standard_parameters(model, solution, set(absent.tolist())))
     if model.settings.stribeck:
         first, (velocity, spread) = len(model.base.columns), stribeck
-        excited = solution.gain[first:] >= IDENTIFIED_GAIN
+        excited = solution.identified[first:]
         amplitudes = solution.stribeck_amplitude, solution.errors[first:], excited
         velocities = velocity, spread, excited & (velocity > 0.0)
         for kind, columns in (("excess", amplitudes), ("stribeck_velocity", velocities)):
@@ -185,7 +180,7 @@ def _standard_parameters(model: RegressionModel, solution: RegressionSolution, a
         elif k in absent:
             moved = np.isfinite(solution.estimate.noise[(column - len(model.nominal)) % model.robot.n])
             reason = NO_FRICTION if moved else NOT_EXCITED
-        elif solution.gain[k] < IDENTIFIED_GAIN:
+        elif not solution.identified[k]:
             reason = NOT_EXCITED
         yield Parameter(name, unit, nominal, value, float(solution.errors[k]), not reason, reason)
 

@@ -22,12 +22,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.samples import long_run_ratio
 from robodyn_ros.identification.settings import IdentificationSettings
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot.pose import Array, Flags, Indices
 
 BLOCK_ELEMENTS = 8192
 """Approximate number of elements of a block of TSQR."""
@@ -59,7 +58,7 @@ class Regression:
     effort: Array
     weight: Array
 
-    def chosen(self, rows: NDArray[np.bool_]) -> Regression:
+    def chosen(self, rows: Flags) -> Regression:
         """The equations of some samples, a mask (N,)."""
         return Regression(self.regressor[rows], self.effort[rows], self.weight[rows])
 
@@ -156,9 +155,9 @@ class _Equations:
     So they are (s₀ / s) Y β = 0, with the root mean square s(β) of their terms and that of the nominal β, s₀.
     """
 
-    def __init__(self, Y: Array, tau: Array, joint: NDArray[np.intp], nominal: Array) -> None:
+    def __init__(self, Y: Array, tau: Array, joint: Indices, nominal: Array) -> None:
         self._Y, self._tau = Y, tau
-        self._free: list[tuple[NDArray[np.bool_], Array, float]] = []
+        self._free: list[tuple[Flags, Array, float]] = []
         for rows in (joint == k for k in np.unique(joint)):
             if not tau[rows].any():
                 squares = np.mean(Y[rows] ** 2, axis=0)
@@ -222,7 +221,7 @@ def matvec(matrix: Array, vector: Array) -> Array:
     return np.einsum("ij,j->i", matrix, vector)
 
 
-def _noise(residual: Array, joint: NDArray[np.intp], n: int, robust: bool, lost: float) -> Array:
+def _noise(residual: Array, joint: Indices, n: int, robust: bool, lost: float) -> Array:
     """Standard deviation of each joint's errors (n,); from the median if outliers must be ignored."""
     if robust:
         medians = [np.median(np.abs(residual[joint == k])) if (joint == k).any() else 0.0 for k in range(n)]
@@ -231,7 +230,7 @@ def _noise(residual: Array, joint: NDArray[np.intp], n: int, robust: bool, lost:
     return np.sqrt(lost * np.bincount(joint, weights=residual**2, minlength=n) / counts)
 
 
-def _covariance_scale(residual: Array, huber: Array, weight: Array, noise: Array, joint: NDArray[np.intp]) -> Array:
+def _covariance_scale(residual: Array, huber: Array, weight: Array, noise: Array, joint: Indices) -> Array:
     """The deviation (n,) that makes ``(Yᵀ W Y)⁻¹`` the covariance: Huber, 1981, eq. 7.6.5, for each joint by itself."""
     n = len(noise)
     counts = np.maximum(np.bincount(joint, minlength=n), 1)

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import least_squares
 
 from robodyn_ros.checks import non_negative
@@ -29,7 +29,7 @@ from robodyn_ros.identification.estimation.physical import fit_physical
 from robodyn_ros.identification.estimation.regression import Estimate, Regression, estimate
 from robodyn_ros.identification.samples import Samples
 from robodyn_ros.identification.settings import IdentificationSettings
-from robodyn_ros.robot import Array, Robot
+from robodyn_ros.robot import Array, Flags, Indices, Robot
 
 FLOOR = 1e-4
 """Least eigenvalue of a nominal pseudo-inertia (``made_possible``): a body without extent gets a hundredth of the arm's
@@ -82,6 +82,11 @@ class RegressionSolution(NamedTuple):
     errors: Array
     gain: Array
 
+    @property
+    def identified(self) -> Flags:
+        """True for each of these that the data determine."""
+        return self.gain >= IDENTIFIED_GAIN
+
 
 class RegressionModel:
     """The regression of one arm.
@@ -114,7 +119,7 @@ class RegressionModel:
         """Y of all parameters (N, n, p)."""
         return samples.regressor(self._dynamics)
 
-    def used(self, samples: Samples, fastest: Array) -> NDArray[np.bool_]:
+    def used(self, samples: Samples, fastest: Array) -> Flags:
         """Which efforts are used, (N, n): not those of joints at rest, whose friction is not determined.
 
         Args:
@@ -124,7 +129,7 @@ class RegressionModel:
         friction = self.settings.coulomb | self.settings.stribeck | (self.robot.friction > 0.0)
         return (samples.weights > 0.0)[:, None] & (samples.moving(self.settings.standstill * fastest) | ~friction)
 
-    def regression(self, samples: Samples, regressor: Array, used: NDArray[np.bool_]) -> Regression:
+    def regression(self, samples: Samples, regressor: Array, used: Flags) -> Regression:
         """The regression of the efforts, without the effect of the known parameters, on the base parameters."""
         held = self.nominal.copy()
         held[self.base.columns] = 0.0
@@ -157,7 +162,7 @@ class RegressionModel:
         nominal = np.concatenate([self.base.values(self.nominal), np.zeros(extra)])
         return self._fitted(estimate(problem, nominal, self.settings), scales, np.zeros(0, dtype=np.intp))
 
-    def without(self, solution: RegressionSolution, scales: Array, absent: NDArray[np.intp]) -> RegressionSolution:
+    def without(self, solution: RegressionSolution, scales: Array, absent: Indices) -> RegressionSolution:
         """A solution from the same data in which some parameters of joints are 0.
 
         Args:
@@ -170,7 +175,7 @@ class RegressionModel:
         errors[absent], gain[absent] = solution.errors[absent], 0.0
         return found._replace(errors=errors, gain=gain)
 
-    def _fitted(self, found: Estimate, scales: Array, absent: NDArray[np.intp]) -> RegressionSolution:
+    def _fitted(self, found: Estimate, scales: Array, absent: Indices) -> RegressionSolution:
         free, extra = len(self.base.columns), len(found.values) - self.base.rank
         K = np.zeros((len(found.values), free + extra))
         K[: self.base.rank, :free] = self.base.combination
@@ -185,8 +190,8 @@ class RegressionModel:
         return RegressionSolution(theta, x[free:] if extra else np.zeros(self.robot.n), found, errors, gain)
 
     def absent_friction(
-        self, solution: RegressionSolution, spread: Array, samples: Samples, regressor: Array, used: NDArray[np.bool_]
-    ) -> NDArray[np.intp]:
+        self, solution: RegressionSolution, spread: Array, samples: Samples, regressor: Array, used: Flags
+    ) -> Indices:
         """Places, among the free parameters, of friction that neither the motion nor the URDF supports.
 
         The motion shows friction if three conditions hold: the data determine it better than the URDF does; it differs
@@ -209,7 +214,7 @@ class RegressionModel:
             rows = used[:, joint % n]
             caused = value * regressor[rows, joint % n, column]
             least = RESOLUTION * np.linalg.norm(samples.effort[rows, joint % n])
-            is_significant = value > SIGNIFICANT * spread[column] and solution.gain[place] >= IDENTIFIED_GAIN
+            is_significant = value > SIGNIFICANT * spread[column] and solution.identified[place]
             if not (is_significant and np.linalg.norm(caused) > least):
                 absent.append(place)
         return np.array(absent, dtype=np.intp)

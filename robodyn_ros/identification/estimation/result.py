@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robodyn_ros.checks import check_choice
 from robodyn_ros.document.plotting import COLOURS, INK, POINTS, add_legend, new_figure
 from robodyn_ros.identification.estimation.base_parameters import BaseParameters
 from robodyn_ros.identification.samples import Samples
-from robodyn_ros.robot import Array, Robot
+from robodyn_ros.robot import Array, Flags, Robot
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +42,7 @@ class Parameter:
     reason: str = ""
 
 
-def root_mean_square(values: Array, used: NDArray[np.bool_]) -> Array:
+def root_mean_square(values: Array, used: Flags) -> Array:
     """Root mean square of the values (N, n) that are used, (n,); NaN for a joint of which none is."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.sqrt(np.sum(values**2 * used, axis=0) / np.sum(used, axis=0))
@@ -62,7 +61,7 @@ class Prediction:
 
     samples: Samples
     effort: Array
-    used: NDArray[np.bool_]
+    used: Flags
 
     @property
     def residual(self) -> Array:

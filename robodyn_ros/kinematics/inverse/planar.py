@@ -34,7 +34,7 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import so3
 from robodyn_ros.kinematics.screws import PLANAR_TOLERANCE, screws
 from robodyn_ros.kinematics.se3 import as_pose
-from robodyn_ros.robot import Array, Pose, Robot
+from robodyn_ros.robot import Array, Flags, Pose, Robot
 from robodyn_ros.robot.configuration import TURN, ConfigurationSpace
 
 
@@ -258,7 +258,7 @@ HEADINGS = 720
 """Number of turns of the tool that are tried, half a degree apart."""
 
 
-def reachable(arm: PlanarArm, points: ArrayLike, headings: int = HEADINGS) -> NDArray[np.bool_]:
+def reachable(arm: PlanarArm, points: ArrayLike, headings: int = HEADINGS) -> Flags:
     """Return whether the arm reaches points of its plane within its limits, (N,); PRR: with any of the headings.
 
     Args:
@@ -285,7 +285,7 @@ def dexterity(arm: PlanarArm, points: ArrayLike, headings: int = HEADINGS) -> Ar
     return postures(arm, points, headings).mean(axis=-1)
 
 
-def postures(arm: PlanarArm, points: ArrayLike, headings: int) -> NDArray[np.bool_]:
+def postures(arm: PlanarArm, points: ArrayLike, headings: int) -> Flags:
     """The branches (RR: (N, 2)) or headings (PRR: (N, headings)) that lead to points within the limits."""
     (given,) = as_states(("points",), (points,), (3,))
     w = arm.in_plane(np.atleast_2d(given))
@@ -298,9 +298,7 @@ def postures(arm: PlanarArm, points: ArrayLike, headings: int) -> NDArray[np.boo
     return within if turns is None else np.asarray(within.any(axis=-1))
 
 
-def _postures(
-    arm: PlanarArm, w: NDArray[np.complex128], turns: float | Array | None
-) -> tuple[Array, NDArray[np.bool_], Array]:
+def _postures(arm: PlanarArm, w: NDArray[np.complex128], turns: float | Array | None) -> tuple[Array, Flags, Array]:
     """Both solutions by the equations of the module, the nearest ones if out of reach.
 
     Args:
@@ -328,7 +326,7 @@ def _postures(
     return q, (bend > 0.0) & (bend < np.pi), np.minimum(l1 + l2 - r, r - abs(l1 - l2))
 
 
-def _allowed(robot: Robot, q: Array) -> NDArray[np.bool_]:
+def _allowed(robot: Robot, q: Array) -> Flags:
     """Return whether positions (..., n), of a revolute joint some turn of it, lie within the limits, (...)."""
     turned = np.floor((robot.upper - q) / TURN) >= np.ceil((robot.lower - q) / TURN)
     slides = [joint.is_prismatic for joint in robot.joints]

@@ -34,9 +34,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.checks import finite_state, in_short
-from robodyn_ros.engine import Kernel, Program, digest
-from robodyn_ros.engine.casadi import ca
+from robodyn_ros.checks import check, finite_state
+from robodyn_ros.engine import Kernel, Program, ca, digest
 from robodyn_ros.engine.tracing import column, solve_symmetric, traced
 from robodyn_ros.errors import InputError, check_type
 from robodyn_ros.kinematics import so3
@@ -44,8 +43,7 @@ from robodyn_ros.kinematics.forward import Kinematics, geometric_jacobian, place
 from robodyn_ros.kinematics.inverse.task import NullSpaceObjective, Task, centred
 from robodyn_ros.kinematics.se3 import as_pose, from_pose
 from robodyn_ros.kinematics.tree import Tree, geometry
-from robodyn_ros.robot import Array, Link, Pose
-from robodyn_ros.robot.configuration import ConfigurationSpace, position_ranges, random_positions
+from robodyn_ros.robot import Array, ConfigurationSpace, Link, Pose, position_ranges, random_positions
 from robodyn_ros.settings import CheckedSettings, choice, setting, whole
 
 LIMITS, CHOSEN = ("clamp", "avoid", "ignore"), ("first", "nearest")
@@ -202,10 +200,8 @@ class InverseKinematics:
             InputError: the target is no pose, the start is not n finite numbers, or the task is no Task.
         """
         matrix, task = as_pose(target), self._whole if task is None else task
-        given: object = task  # from a caller without a type checker
-        if not isinstance(given, Task):
-            makers = "Task.pose(), position(), planar(), pointing() or along()"
-            raise InputError("task", f"must be a Task, which {makers} makes, not {in_short(given)}", given)
+        makers = "Task.pose(), position(), planar(), pointing() or along()"
+        check(isinstance(task, Task), "task", f"a Task, which {makers} makes", task)
         first = self.robot.middle if start is None else finite_state("start", start, self.robot.n)
         step, settings = self._step, self.settings
         step.position[:], step.rotation[:] = position, rotation = matrix[:3, 3], matrix[:3, :3]

@@ -17,10 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.checks import as_real, finite_states
-from robodyn_ros.errors import InputError
-from robodyn_ros.robot import ConfigurationSpace, Robot
-from robodyn_ros.robot.pose import Array, read_only
+from robodyn_ros.checks import as_real, check, finite_states
+from robodyn_ros.robot import Array, ConfigurationSpace, Robot, read_only
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,10 +65,10 @@ class Task:
                 orthonormal.
         """
         numbers, rows = as_real("weights", weights, "six numbers"), as_real("axes", axes, "a rotation's rows")
-        if numbers.shape != (6,) or not np.isfinite(numbers).all() or (numbers < 0).any() or not numbers.any():
-            raise InputError("weights", f"must be six finite numbers from 0 up, not all 0, not {weights!r}", weights)
-        if rows.shape != (3, 3) or not np.allclose(rows @ rows.T, np.eye(3), rtol=0.0, atol=1e-9):
-            raise InputError("axes", f"must be three orthonormal rows, not {axes!r}", axes)
+        are_weights = np.isfinite(numbers).all() and (numbers >= 0).all() and numbers.any()
+        check(numbers.shape == (6,) and are_weights, "weights", "six finite numbers from 0 up, not all 0", weights)
+        are_axes = rows.shape == (3, 3) and np.allclose(rows @ rows.T, np.eye(3), rtol=0.0, atol=1e-9)
+        check(are_axes, "axes", "three orthonormal rows", axes)
         return cls(read_only(numbers), read_only(rows), in_target)
 
     def directions(self, rotation: Array) -> Array:
@@ -82,8 +80,7 @@ def _basis(name: str, axis: ArrayLike) -> Array:
     """Orthonormal rows, the last of them along the axis."""
     given = as_real(name, axis, "a direction")
     length = np.linalg.norm(given) if given.shape == (3,) else 0.0
-    if not (np.isfinite(length) and length > 0.0):
-        raise InputError(name, f"must be a direction (3,), not {axis!r}", axis)
+    check(np.isfinite(length) and length > 0.0, name, "a direction (3,)", axis)
     z = given / length
     x = np.cross(np.eye(3)[np.argmin(np.abs(z))], z)
     x /= np.linalg.norm(x)

@@ -131,7 +131,7 @@ def run(create: Callable[[Exit], ExceptionGuard]) -> int:
         if node is None or node.may_be_cut_off:
             end_within(SHUTDOWN_LIMIT, end.code or 0)
 
-    _handle_signals(on_signal)
+    handle_signals(on_signal)
     announce_often()
     try:
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
@@ -144,7 +144,7 @@ def run(create: Callable[[Exit], ExceptionGuard]) -> int:
         if end.code is None:  # else the end was requested meanwhile
             print(f"error: {_one_line(problem)}", file=sys.stderr)
             end(1)
-        _handle_signals(signal.SIG_IGN)
+        handle_signals(signal.SIG_IGN)
         end_within(SHUTDOWN_LIMIT, end.code or 0)
         rclpy.try_shutdown()
         return end.code or 0
@@ -158,7 +158,7 @@ def run(create: Callable[[Exit], ExceptionGuard]) -> int:
         end(1)
         raise
     finally:
-        _handle_signals(signal.SIG_IGN)
+        handle_signals(signal.SIG_IGN)
         end_within(SHUTDOWN_LIMIT, end.code or 0)
         deliver_answers(executor, node)
         executor.remove_node(node)
@@ -168,7 +168,8 @@ def run(create: Callable[[Exit], ExceptionGuard]) -> int:
     return end.code or 0
 
 
-def _handle_signals(handler: Any) -> None:
+def handle_signals(handler: Any) -> None:
+    """Have a function called, or one of ``signal.SIG_…`` done, at the signals that end a node."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, handler)
 

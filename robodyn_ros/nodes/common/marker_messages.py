@@ -17,6 +17,7 @@ from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.kinematics import Kinematics, se3
 from robodyn_ros.nodes.common.messages import stamp, to_pose
 from robodyn_ros.robot import Array, Robot
+from robodyn_ros.robot.shapes import extent
 from robodyn_ros.view.marks import Arrow, Ball, Color, Line, Mark, Shape, moving_shapes
 
 GHOST = 0.35
@@ -57,7 +58,7 @@ def ghost(shape: Shape, pose: Array, frame: str, stamp: Time) -> Marker:
     rotation = pose[:3, :3] @ shape.pose.rotation
     marker.type = KINDS[shape.kind]
     marker.pose = to_pose(se3.motion(rotation, pose[:3, :3] @ shape.pose.translation + pose[:3, 3]))
-    marker.scale.x, marker.scale.y, marker.scale.z = shape.extent
+    marker.scale.x, marker.scale.y, marker.scale.z = extent(shape.kind, shape.size)
     if shape.mesh:
         marker.mesh_resource = Path(shape.mesh).absolute().as_uri() if "://" not in shape.mesh else shape.mesh
     return marker

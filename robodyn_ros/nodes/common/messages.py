@@ -13,11 +13,11 @@ from weakref import proxy
 import numpy as np
 from builtin_interfaces.msg import Duration, Time
 from geometry_msgs.msg import Pose
-from numpy.typing import NDArray
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -26,7 +26,7 @@ from robodyn_ros.control import Reference, Trajectory
 from robodyn_ros.control.motion.trajectory import FIELDS, rows_of
 from robodyn_ros.errors import InputError, RobodynError, is_it
 from robodyn_ros.kinematics import se3, so3
-from robodyn_ros.robot.pose import Array, quaternion_rotation
+from robodyn_ros.robot.pose import Array, Indices, quaternion_rotation
 
 NANO = 1_000_000_000
 """Nanoseconds in a second."""
@@ -120,10 +120,10 @@ class JointOrder:
         self.names = tuple(names)
         self._given: list[str] | None = None
         self._part_given: list[str] | None = None
-        self._part: tuple[NDArray[np.intp], NDArray[np.intp]]
-        self._columns: NDArray[np.intp] | None = None
+        self._part: tuple[Indices, Indices]
+        self._columns: Indices | None = None
 
-    def columns(self, given: list[str]) -> NDArray[np.intp] | None:
+    def columns(self, given: list[str]) -> Indices | None:
         """The index of each of the arm's joints among the names given; None if none of them is among these.
 
         Raises:
@@ -134,7 +134,7 @@ class JointOrder:
             self._given = list(given)
         return self._columns
 
-    def part(self, given: list[str]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def part(self, given: list[str]) -> tuple[Indices, Indices]:
         """The arm's joints among the names given, and the index of each there; the first counts."""
         if given != self._part_given:
             here = [index for index, name in enumerate(self.names) if name in given]
@@ -143,7 +143,7 @@ class JointOrder:
             self._part_given = list(given)
         return self._part
 
-    def _match(self, given: list[str]) -> NDArray[np.intp] | None:
+    def _match(self, given: list[str]) -> Indices | None:
         counts = [given.count(name) for name in self.names]
         if not any(counts):
             return None
@@ -183,6 +183,12 @@ class JointOrder:
         if columns is None:
             raise InputError("name", "names no joint", message.name)
         return values_of(message, "effort")[columns]
+
+
+def joint_state(names: Sequence[str], stamp: Time, **values: Array) -> JointState:
+    """A message with values of the named joints at a time, by the names of its fields."""
+    rows = {field: value.tolist() for field, value in values.items()}
+    return JointState(header=Header(stamp=stamp), name=list(names), **rows)
 
 
 def values_of(message: JointState, field: str) -> Array:

@@ -19,7 +19,7 @@ from rclpy.exceptions import ParameterException, ParameterNotDeclaredException, 
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from robodyn_ros.errors import ConfigurationError, is_it
+from robodyn_ros.errors import ConfigurationError, RobodynError, is_it
 from robodyn_ros.settings import ParameterSpec, check_value, of_parameter, parameter_name, parameter_specs
 
 Settings = TypeVar("Settings")
@@ -101,7 +101,7 @@ def _declarations(node: Node) -> _Declarations:
     if found is None:
         found = made = node._robodyn_declarations = _Declarations()
         node.add_pre_set_parameters_callback(lambda changes: [_taken(node, made, one) for one in changes])
-        node.add_on_set_parameters_callback(lambda changes: _checked(changes, made.checked))
+        add_check(node, lambda changes: _check_values(changes, made.checked))
     return found
 
 
@@ -215,14 +215,23 @@ def declare_spec(node: Node, spec: ParameterSpec, read_only: bool = False) -> No
     declare(node, spec.name, default, spec.description, **how)
 
 
-def _checked(changes: list[Parameter], items: dict[str, Field[Any]]) -> SetParametersResult:
-    try:
-        for parameter in changes:
-            if parameter.name in items:
-                check_value(parameter.name, items[parameter.name], parameter.value)
-    except ConfigurationError as problem:
-        return SetParametersResult(successful=False, reason=str(problem))
-    return SetParametersResult(successful=True)
+def _check_values(changes: list[Parameter], items: dict[str, Field[Any]]) -> None:
+    for parameter in changes:
+        if parameter.name in items:
+            check_value(parameter.name, items[parameter.name], parameter.value)
+
+
+def add_check(node: Node, check: Callable[[list[Parameter]], None]) -> None:
+    """Refuse the changes of a node's parameters for which a function raises an error of the library."""
+
+    def answer(changes: list[Parameter]) -> SetParametersResult:
+        try:
+            check(changes)
+        except RobodynError as problem:
+            return SetParametersResult(successful=False, reason=str(problem))
+        return SetParametersResult(successful=True)
+
+    node.add_on_set_parameters_callback(answer)
 
 
 def unknown_parameters(node: Node) -> list[str]:

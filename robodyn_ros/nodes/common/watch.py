@@ -80,6 +80,8 @@ class Watch:
         reference: positions of the reference (n,): the latest error, and the state that it belongs to; None before.
         restarts: number of times that time went back, as when a simulator starts again.
         known: name → latest position of joints that are not the arm's [rad] or [m].
+        subscriptions: those that :meth:`destroy` destroys, those of other watches of the arm included.
+        clients: likewise.
     """
 
     def __init__(self, node: Node, robot: Robot, rest: Array | None = None) -> None:
@@ -109,7 +111,8 @@ class Watch:
             f"{CONTROLLER}/joint_commands": self._on_command,
             f"{CONTROLLER}/tracking_error": self._on_error,
         }
-        self._subscriptions = [
+        self.clients: list[Any] = []
+        self.subscriptions = [
             node.create_subscription(JointState, topic, self._ignoring_misfits(handler), NEWEST)
             for topic, handler in topics.items()
         ]
@@ -125,9 +128,11 @@ class Watch:
         return bool(np.any(moved))
 
     def destroy(self) -> None:
-        """Unsubscribe."""
-        for subscription in self._subscriptions:
+        """Unsubscribe, from what the other watches of the arm subscribe to as well."""
+        for subscription in self.subscriptions:
             self._node.destroy_subscription(subscription)
+        for client in self.clients:
+            self._node.destroy_client(client)
 
     def _ignoring_misfits(self, handler: Callable[[JointState, JointOrder], None]) -> Callable[[JointState], None]:
         order = JointOrder(self.robot.joint_names)
@@ -228,26 +233,19 @@ class PoseWatch:
         """
         Args:
             node: the subscriber.
-            watch: the state of the arm, for targets in the frame of a link.
+            watch: the state of the arm, for targets in the frame of a link; its end ends this too.
         """
         self.tool: Array | None = None
         self.target: Array | None = None
-        self._node, self._watch = node, watch
-        self._kinematics = Kinematics(watch.robot)
+        self._watch, self._kinematics = watch, Kinematics(watch.robot)
         topics = ("tool", "tool_pose", NEWEST), ("target", "target_pose", NEWEST), ("target", "goal_pose", RELIABLE)
-        self._subscriptions = [
-            node.create_subscription(PoseStamped, f"{CONTROLLER}/{topic}", partial(self._keep, name), qos)
-            for name, topic, qos in topics
-        ]
+        for name, topic, qos in topics:
+            keep = partial(self._keep, name)
+            watch.subscriptions.append(node.create_subscription(PoseStamped, f"{CONTROLLER}/{topic}", keep, qos))
 
     def reset(self) -> None:
         """Forget both poses."""
         self.tool = self.target = None
-
-    def destroy(self) -> None:
-        """Unsubscribe."""
-        for subscription in self._subscriptions:
-            self._node.destroy_subscription(subscription)
 
     def _keep(self, name: str, message: PoseStamped) -> None:
         setattr(self, name, self._in_root_frame(message))
@@ -277,27 +275,22 @@ class ToolWatch:
         """
         Args:
             node: subscribes, and requests parameters.
-            watch: the state of the arm.
+            watch: the state of the arm; its end ends this too.
         """
-        self._node, self._watch, robot = node, watch, watch.robot
+        self._watch, robot = watch, watch.robot
         self._kinematics = Kinematics(robot)
         self._weight = weight(robot)
         self._links = {link.name for link in robot.links}
         self._last = tip(robot)
         self._wrench: tuple[float, str, Array] | None = None  # time of arrival, link and force in its axes
         topic = f"{CONTROLLER}/external_wrench"
-        self._subscription = node.create_subscription(WrenchStamped, topic, self._on_wrench, NEWEST)
+        watch.subscriptions.append(node.create_subscription(WrenchStamped, topic, self._on_wrench, NEWEST))
         self._clients = {name: node.create_client(GetParameters, f"{name}/get_parameters") for name in ASKED}
+        watch.clients += self._clients.values()
         self._asked = dict.fromkeys(ASKED, -np.inf)
         self._names: dict[str, tuple[str, ...]] = {}
         self._answers: dict[str, Any] = {}
         self._values: dict[str, dict[str, Any]] = {name: {} for name in ASKED}
-
-    def destroy(self) -> None:
-        """Unsubscribe."""
-        self._node.destroy_subscription(self._subscription)
-        for client in self._clients.values():
-            self._node.destroy_client(client)
 
     @property
     def gravity(self) -> Array:

@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from time import monotonic
 
 import numpy as np
-from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from std_msgs.msg import String
@@ -30,11 +29,11 @@ from std_srvs.srv import SetBool, Trigger
 
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.nodes.common import arm_parameters
+from robodyn_ros.nodes.common import parameters as own
 from robodyn_ros.nodes.common.client_library import LATCHED
 from robodyn_ros.nodes.common.diagnostics import Diagnostics, DiagnosticsSettings, ExceptionGuard, Report
 from robodyn_ros.nodes.common.executor import Exit
 from robodyn_ros.nodes.common.messages import serve
-from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, declare_spec, mention_unknown
 from robodyn_ros.nodes.simulator.pace import Lockstep, RealTime
 from robodyn_ros.nodes.simulator.topics import CommandInput, HeldJoints, SimulatorOutput, WrenchInput
 from robodyn_ros.robot import LockedJoints, Robot, tip
@@ -84,14 +83,14 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         """
         super().__init__("simulator")
         declare_node_parameters(self)
-        parameters = NodeParameters(self)
+        parameters = own.NodeParameters(self)
         whole = arm_parameters.read_description(self, parameters[arm_parameters.DESCRIPTION])
         declare_choice_of_joints(self, whole)
         locked = LockedJoints(whole, parameters["joints"])
         start = np.array([parameters[f"initial_position.{name}"] for name in locked.names])
         robot = locked.robot(start)
         declare_joint_parameters(self, robot)
-        mention_unknown(self)
+        own.mention_unknown(self)
         settings, pace = parameters.settings(SimulatorSettings), parameters.settings(PaceSettings)
         self._hardware = make_hardware(parameters, robot)
         self._step, self._steps = self._hardware.plant.settings.step, self._hardware.period
@@ -114,7 +113,7 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         serve(self, SetBool, "~/pause", self._on_pause)
         serve(self, Trigger, "~/reset", self._on_reset)
         serve(self, Trigger, "~/step", self._on_step)
-        self.add_on_set_parameters_callback(self._check_parameters)
+        own.add_check(self, self._check_parameters)
         self.add_post_set_parameters_callback(self._on_parameters)
         self._restart_report()
         self._diagnostics = Diagnostics(self, self._report)
@@ -233,11 +232,9 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
             return "braked" if self._hardware.drives.silent else "braked until the first command"
         return "running, without commands" if self._hardware.drives.silent else "running"
 
-    def _check_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
-        plant = self._hardware.plant
-        if not plant.carries and any(parameter.name == PAYLOAD for parameter in parameters):
-            return SetParametersResult(successful=False, reason=f"{PAYLOAD}: fixed when this plant starts")
-        return SetParametersResult(successful=True)
+    def _check_parameters(self, parameters: list[Parameter]) -> None:
+        if not self._hardware.plant.carries and any(parameter.name == PAYLOAD for parameter in parameters):
+            raise NotReadyError(f"{PAYLOAD}: fixed when this plant starts")
 
     def _on_parameters(self, parameters: list[Parameter]) -> None:
         for parameter in parameters:
@@ -257,14 +254,14 @@ def declare_node_parameters(node: Node) -> None:
     arm_parameters.declare_description(node, "must be given", read_only=True)
     arm_parameters.declare_model(node, read_only=True)
     for group in arm_groups():
-        declare_settings(node, group.defaults, group.prefix, read_only=True)
+        own.declare_settings(node, group.defaults, group.prefix, read_only=True)
     # Of the arm's mismatch, only the payload may change while it moves: it is declared anew.
-    declare_spec(node, next(spec for spec in parameter_specs(Mismatch, "mismatch.") if spec.name == PAYLOAD))
-    declare_settings(node, SimulatorSettings, read_only=True)
-    declare_settings(node, PaceSettings)
-    declare_settings(node, DiagnosticsSettings, read_only=True)
+    own.declare_spec(node, next(spec for spec in parameter_specs(Mismatch, "mismatch.") if spec.name == PAYLOAD))
+    own.declare_settings(node, SimulatorSettings, read_only=True)
+    own.declare_settings(node, PaceSettings)
+    own.declare_settings(node, DiagnosticsSettings, read_only=True)
     text = "whether to publish the topic robot_description; false where robot_state_publisher does"
-    declare(node, "publish_robot_description", True, text, read_only=True)
+    own.declare(node, "publish_robot_description", True, text, read_only=True)
 
 
 def declare_choice_of_joints(node: Node, whole: Robot) -> None:
@@ -278,7 +275,7 @@ def declare_choice_of_joints(node: Node, whole: Robot) -> None:
     for joint, (name, default) in zip(whole.joints, initial_positions(whole).items(), strict=True):
         bounds = max(joint.lower, -greatest), min(joint.upper, greatest)
         text = f"initial position of joint {joint.name} [{joint.position_unit}]"
-        declare(node, name, default, text, bounds=bounds, read_only=True)
+        own.declare(node, name, default, text, bounds=bounds, read_only=True)
 
 
 def declare_joint_parameters(node: Node, robot: Robot) -> None:
@@ -289,7 +286,7 @@ def declare_joint_parameters(node: Node, robot: Robot) -> None:
     """
     for group in joint_groups(robot):
         assert group.joint is not None
-        declare_settings(node, group.defaults, group.prefix, f" of joint {group.joint.name}", read_only=True)
+        own.declare_settings(node, group.defaults, group.prefix, f" of joint {group.joint.name}", read_only=True)
 
 
 def clock_steps(state_rate: float, state_steps: int) -> int:

@@ -32,7 +32,7 @@ from robodyn_ros.nodes.common.arm_parameters import DESCRIPTION, declare_tool, o
 from robodyn_ros.nodes.common.client_library import NEWEST, RELIABLE, say_awaited, steady_timer
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
 from robodyn_ros.nodes.common.executor import Exit
-from robodyn_ros.nodes.common.messages import NANO, JointOrder, stamp, to_trajectory
+from robodyn_ros.nodes.common.messages import NANO, JointOrder, joint_state, stamp, to_trajectory
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, mention_unknown
 from robodyn_ros.nodes.common.watch import CONTROLLER, ToolWatch, Watch, merged_values
 from robodyn_ros.nodes.viewer.interaction import ArmRequests, ViewPlan, ViewPush, ViewTarget
@@ -103,9 +103,8 @@ class PosedArm:
             time = min(now - self._since, self._trajectory.duration)
             sample = self._trajectory.sample(time)
             self._q, qd = sample.q, sample.qd
-        message = JointState(name=list(self._names), position=self._q.tolist(), velocity=qd.tolist())
-        message.header.stamp = stamp(round((now - self._begun) * NANO))
-        self._publisher.publish(message)
+        when = stamp(round((now - self._begun) * NANO))
+        self._publisher.publish(joint_state(self._names, when, position=self._q, velocity=qd))
 
 
 class View:

@@ -21,7 +21,6 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robodyn_ros.checks import check_choice
 from robodyn_ros.control.motion.trajectory import Trajectory
@@ -35,7 +34,7 @@ from robodyn_ros.planning.cost import MinimumTime, time_alone
 from robodyn_ros.planning.plan import METHODS, Plan
 from robodyn_ros.planning.problem import Problem
 from robodyn_ros.planning.verification import Verification, feasible, infeasibility, verify
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot.pose import Array, Flags, Indices
 from robodyn_ros.settings import CheckedSettings, choice, setting, whole
 
 TOLERANCE = 1e-8
@@ -211,7 +210,7 @@ class _MeshRefinement:
         stops = np.flatnonzero(np.append(np.isin(sampled.interval, mesh.ends) & sampled.begins, True))
         return sampled, verify(self._problem, sampled.trajectory, stops.tolist(), self._settings.tolerance)
 
-    def _parts(self, sampled: SampledMotion, found: Verification, mesh: Mesh) -> NDArray[np.int_]:
+    def _parts(self, sampled: SampledMotion, found: Verification, mesh: Mesh) -> Indices:
         """The number of parts into which each interval is divided (N,)."""
         errors, close = np.zeros(mesh.intervals), np.zeros(mesh.intervals, dtype=bool)
         np.maximum.at(errors, sampled.interval, found.errors)
@@ -254,8 +253,8 @@ class SampledMotion(NamedTuple):
     """A motion on a mesh, at points so close that its efforts are linear between them."""
 
     trajectory: Trajectory  # through K points, with efforts
-    interval: NDArray[np.intp]  # interval of the mesh in which each piece lies (K - 1,)
-    begins: NDArray[np.bool_]  # True for the first piece of an interval (K - 1,)
+    interval: Indices  # interval of the mesh in which each piece lies (K - 1,)
+    begins: Flags  # True for the first piece of an interval (K - 1,)
 
 
 def sample_motion(scheme: Scheme, curve: Trajectory, effort: Array, tolerance: Array) -> SampledMotion:

@@ -16,8 +16,7 @@ from time import perf_counter
 
 import numpy as np
 
-from robodyn_ros.control.motion.point_to_point import point_to_point, rest_to_rest
-from robodyn_ros.control.motion.trajectory import Trajectory
+from robodyn_ros.control import Trajectory, point_to_point, rest_to_rest
 from robodyn_ros.errors import InputError
 from robodyn_ros.planning.collocation.program import Guess, Mesh, position_units
 from robodyn_ros.planning.collocation.scheme import Scheme

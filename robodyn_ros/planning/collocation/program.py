@@ -18,14 +18,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robodyn_ros.control.motion.point_to_point import require_limits
 from robodyn_ros.engine.casadi import ca
 from robodyn_ros.planning.collocation.scheme import Columns, Scheme
 from robodyn_ros.planning.cost import time_alone
 from robodyn_ros.planning.problem import JointGoal, Problem, rests, speed
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot.pose import Array, Indices
 
 APPROACH = 0.2
 """Ratio of a leg within which a motion leaves the position limits of its start, or returns to those of its end."""
@@ -48,7 +47,7 @@ SHORTEST = 1e-3
 class Mesh(NamedTuple):
     """The N intervals of a motion that is made of legs, each of a duration of its own."""
 
-    leg: NDArray[np.intp]  # leg of each interval (N,)
+    leg: Indices  # leg of each interval (N,)
     ratio: Array  # ratio of the leg's duration that each interval takes (N,)
 
     @classmethod
@@ -62,7 +61,7 @@ class Mesh(NamedTuple):
         return len(self.leg)
 
     @property
-    def ends(self) -> NDArray[np.intp]:
+    def ends(self) -> Indices:
         """Number of intervals up to the end of each leg."""
         return np.flatnonzero(np.append(np.diff(self.leg) > 0, True)) + 1
 
@@ -70,7 +69,7 @@ class Mesh(NamedTuple):
         """Length of each interval (N,) in [s], from the legs' durations."""
         return np.asarray(durations)[self.leg] * self.ratio
 
-    def divided(self, parts: NDArray[np.int_]) -> Mesh:
+    def divided(self, parts: Indices) -> Mesh:
         """A mesh in which each interval is divided into a number of parts (N,)."""
         return Mesh(np.repeat(self.leg, parts), np.repeat(self.ratio / parts, parts))
 

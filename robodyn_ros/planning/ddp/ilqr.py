@@ -31,9 +31,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.checks import finite_array
-from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.checks import check, finite_array
+from robodyn_ros.dynamics import CompiledDynamics, Dynamics
 from robodyn_ros.engine import Program
 from robodyn_ros.engine.c_interface import addresses_of, batch_function, start_batch
 from robodyn_ros.errors import InputError
@@ -131,8 +130,7 @@ class ILQR:
             InputError: the dynamics have no expressions, or there is no step.
             NotReadyError: there is no C compiler; the message explains how to get one.
         """
-        if steps < 1:
-            raise InputError("steps", f"must be at least 1, not {steps}", steps)
+        check(steps >= 1, "steps", "at least 1", steps)
         self._dynamics, self._cost, self._settings = require_expressions(dynamics), cost, settings or ILQRSettings()
         self.ddp = DDP(self._dynamics, cost, steps, self._settings, self._dynamics.symbols)
 
@@ -160,13 +158,11 @@ class ILQR:
         """
         begun, ddp, m, n = perf_counter(), self.ddp, self.ddp.memory, self._dynamics.robot.n
         start = finite_array("start", start, (2 * n,))
-        if not (np.isfinite(duration) and duration > 0.0):
-            raise InputError("duration", f"must be a time above 0 [s], not {duration!r}", duration)
+        check(np.isfinite(duration) and duration > 0.0, "duration", "a time above 0 [s]", duration)
         times = np.linspace(0.0, duration, m.steps + 1)
         limit = self._dynamics.robot.effort_limit if effort_limit is None else effort_limit
         limit = _as_rows(limit, (1, n), "effort_limit")
-        if (limit < 0.0).any():
-            raise InputError("effort_limit", "must be at least 0", effort_limit)
+        check((limit >= 0.0).all(), "effort_limit", "at least 0", effort_limit)
         guess = self._dynamics.gravity(start[:n]) if guess is None else guess
         m.h[:, 0], m.r[:] = np.diff(times), self._cost.reference(times, n)
         m.lower[:], m.upper[:] = -limit, limit

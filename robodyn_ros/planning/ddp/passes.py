@@ -42,11 +42,9 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.engine import Program, digest
+from robodyn_ros.dynamics import CompiledDynamics, Dynamics
+from robodyn_ros.engine import Program, ca, digest
 from robodyn_ros.engine.c_interface import required, text_key
-from robodyn_ros.engine.casadi import ca
 from robodyn_ros.engine.codegen import batch_source, scalar_source
 from robodyn_ros.engine.library import Wanted, is_listing, loaded, start_library
 from robodyn_ros.errors import InputError, NotReadyError

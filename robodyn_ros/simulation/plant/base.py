@@ -16,11 +16,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.checks import as_real, finite_array, in_short
+from robodyn_ros.checks import as_real, check, finite_array
 from robodyn_ros.control.limits import check_position_limits, saturate
 from robodyn_ros.dynamics import Dynamics, Payload
 from robodyn_ros.engine.c_interface import Uncopied
-from robodyn_ros.errors import InputError, SimulationError
+from robodyn_ros.errors import SimulationError
 from robodyn_ros.plugins import create, require
 from robodyn_ros.robot import Array, Robot, read_only, tip
 from robodyn_ros.settings import CheckedSettings, setting
@@ -198,8 +198,7 @@ def steps_of(duration: float, step: float) -> int:
     Raises:
         InputError: the duration is negative or not finite.
     """
-    if float(finite_array("duration", duration, ())) < 0.0:
-        raise InputError("duration", f"must not be negative: {duration!r}", duration)
+    check(float(finite_array("duration", duration, ())) >= 0.0, "duration", "0 s or more", duration)
     return round(duration / step)
 
 
@@ -229,8 +228,7 @@ def _limits(name: str, given: object, of_robot: Array) -> Array:
     """Limits of the joints (n,), of which each may be infinite."""
     value, expected = of_robot if given is None else given, f"{len(of_robot)} numbers from 0 up"
     limits = read_only(as_real(name, value, expected))
-    if limits.shape != of_robot.shape or not (limits >= 0.0).all():
-        raise InputError(name, f"must be {expected}, not {in_short(value)}", value)
+    check(limits.shape == of_robot.shape and (limits >= 0.0).all(), name, expected, value)
     return limits
 
 

@@ -33,9 +33,8 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import finite_array
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.engine import Kernel, Program, digest
+from robodyn_ros.engine import Kernel, Program, ca, digest
 from robodyn_ros.engine.c_interface import Uncopied, address_of, required
-from robodyn_ros.engine.casadi import ca
 from robodyn_ros.engine.codegen import kernel_source
 from robodyn_ros.errors import InputError, NotReadyError
 from robodyn_ros.kinematics.forward import ORIGIN, Kinematics

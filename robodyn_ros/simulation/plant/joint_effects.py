@@ -42,8 +42,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robodyn_ros.checks import check
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.errors import InputError
 from robodyn_ros.plugins import create
 from robodyn_ros.robot import Array, Robot, random_positions, read_only
 from robodyn_ros.settings import CheckedSettings, setting
@@ -140,8 +140,8 @@ def joint_effects(
 
 
 def _check_joints(name: str, joints: Sequence[object], kind: type, n: int) -> None:
-    if len(joints) != n or not all(isinstance(joint, kind) for joint in joints):
-        raise InputError(name, f"must be one {kind.__name__} for each of {n} joints, not {joints!r}", joints)
+    are_right = len(joints) == n and all(isinstance(joint, kind) for joint in joints)
+    check(are_right, name, f"one {kind.__name__} for each of {n} joints", joints)
 
 
 def decay_rates(dynamics: Dynamics, viscous: Array) -> Array:

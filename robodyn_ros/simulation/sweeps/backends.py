@@ -19,7 +19,6 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
@@ -82,8 +81,8 @@ class Workers:
         """
         self._count = count or len(os.sched_getaffinity(0))
         self._executor = ThreadPoolExecutor(self._count, thread_name_prefix="sweep")
-        self._workers: list[IsolatedWorker] = []
-        self._own = threading.local()
+        self._workers = [IsolatedWorker() for _ in range(self._count)]
+        self._idle = self._workers.copy()
 
     def __enter__(self) -> Workers:
         return self
@@ -99,17 +98,14 @@ class Workers:
         waiting, pending = iter(todo), set[Future[FinishedChunk]]()
         while True:
             for chunk in islice(waiting, max(0, AHEAD * self._count - len(pending))):
-                pending.add(self._executor.submit(self._work, study, chunk))
+                pending.add(self._executor.submit(self._run, study, chunk))
             if not pending:
                 return
             done, pending = wait(pending, return_when=FIRST_COMPLETED)
             yield from (future.result() for future in done)
 
-    def _work(self, study: Study, chunk: Chunk) -> FinishedChunk:
-        if not hasattr(self._own, "worker"):
-            self._own.worker = IsolatedWorker()
-            self._workers.append(self._own.worker)
-        return FinishedChunk(chunk, self._own.worker.run(study, chunk))
+    def _run(self, study: Study, chunk: Chunk) -> FinishedChunk:
+        return FinishedChunk(chunk, run_isolated(study, chunk, self._idle))
 
 
 class WorkerError(RobodynError):
@@ -243,13 +239,13 @@ def cluster(address: str) -> Backend:
     return run
 
 
-def run_isolated(study: Study, chunk: Chunk) -> Rows:
-    """Run the cases of a chunk on a worker of the cluster, in an isolated process that stays for the next chunk."""
-    worker = _idle.pop() if _idle else IsolatedWorker()
+def run_isolated(study: Study, chunk: Chunk, idle: list[IsolatedWorker] = _idle) -> Rows:
+    """Run the cases of a chunk in an isolated process, which is idle then: on a cluster, one of the worker's own."""
+    worker = idle.pop() if idle else IsolatedWorker()
     try:
         return worker.run(study, chunk)
     finally:
-        _idle.append(worker)
+        idle.append(worker)
 
 
 class _SubmittedChunks:

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.checks import check_choice
+from robodyn_ros.checks import check, check_choice
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import CheckedSettings, choice, setting, whole
@@ -70,12 +70,11 @@ class Distribution:
         check_choice("distribution", self.kind, KINDS)
         if self.kind == "choice":
             kinds = {str if isinstance(value, str) else type(value) in (int, float, bool) for value in self.values}
-            if len(kinds) != 1 or kinds == {False}:
-                raise InputError("choice", f"must be values of one kind, not {list(self.values)!r}", self.values)
+            check(len(kinds) == 1 and kinds != {False}, "choice", "values of one kind", list(self.values))
         else:
             self._check_numbers()
-        if not isinstance(self.levels, int) or isinstance(self.levels, bool) or not 1 <= self.levels <= 1000:
-            raise InputError("levels", f"must be a whole number from 1 to 1000, not {self.levels!r}", self.levels)
+        is_count = isinstance(self.levels, int) and not isinstance(self.levels, bool) and 1 <= self.levels <= 1000
+        check(is_count, "levels", "a whole number from 1 to 1000", self.levels)
 
     def _check_numbers(self) -> None:
         wanted = f"{self.kind}: must be {KINDS[self.kind]}, not {list(self.values)!r}"

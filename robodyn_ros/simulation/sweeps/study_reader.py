@@ -112,17 +112,16 @@ def read_task(
 
 def _arm(file: StudySection, path: Path) -> str:
     """The arm as :func:`~robodyn_ros.robot.load_robot` takes it."""
-    value = file.values.get("arm")
-    if not isinstance(value, str) or not value:
-        raise file.error("arm", f"must be the path of a URDF, seen from this file, not {value!r}")
+    value = file.values.get("arm", "")
+    file.check(isinstance(value, str) and value, "arm", "the path of a URDF, seen from this file")
     urdf, arguments = split_arguments(value)
     return with_arguments(str(path.parent / urdf), [f"{name}:={given}" for name, given in arguments.items()])
 
 
 def _controllers(file: StudySection) -> tuple[str, ...]:
     names = file.values.get("controllers", ["computed_torque"])
-    if not isinstance(names, list) or not names or len(set(map(str, names))) < len(names):
-        raise file.error("controllers", f"must be a list of names, each once, not {names!r}")
+    are_names = isinstance(names, list) and names and len(set(map(str, names))) == len(names)
+    file.check(are_names, "controllers", "a list of names, each once")
     known = [name for name in available("controllers") if load("controllers", name).follows]
     for name in names:
         if name not in known:
@@ -132,12 +131,11 @@ def _controllers(file: StudySection) -> tuple[str, ...]:
 
 def _poses(motion: StudySection, robot: Robot) -> tuple[tuple[float, ...], ...]:
     poses = motion.values.get("to", [])
-    wanted = f"must be a list of poses, each of {robot.n} numbers ({', '.join(robot.joint_names)})"
-    if not isinstance(poses, list):
-        raise motion.error("to", f"{wanted}, not {poses!r}")
+    wanted = f"a list of poses, each of {robot.n} numbers ({', '.join(robot.joint_names)})"
+    motion.check(isinstance(poses, list), "to", wanted)
     for pose in poses:
         if not isinstance(pose, list) or len(pose) != robot.n or not studies.are_numbers(pose):
-            raise motion.error("to", f"{wanted}; {pose!r} is not one")
+            raise motion.error("to", f"must be {wanted}; {pose!r} is not one")
         for value, joint in zip(pose, robot.joints, strict=True):
             if not joint.lower <= value <= joint.upper:
                 allowed = f"[{joint.lower:g}, {joint.upper:g}] {joint.position_unit}"
@@ -147,11 +145,10 @@ def _poses(motion: StudySection, robot: Robot) -> tuple[tuple[float, ...], ...]:
 
 def _given_parameters(file: StudySection, path: Path) -> dict[str, dict[str, Any]]:
     files = file.values.get("parameters", [])
-    if not isinstance(files, list) or not all(isinstance(name, str) for name in files):
-        raise file.error("parameters", f"must be a list of parameter files, seen from this file, not {files!r}")
+    file.check(_are_names(files), "parameters", "a list of parameter files, seen from this file")
     joints = file.values.get("joints")
-    if joints is not None and not (isinstance(joints, list) and joints and all(isinstance(one, str) for one in joints)):
-        raise file.error("joints", f"must be a list of names, of the joints that are controlled, not {joints!r}")
+    are_joints = joints is None or (joints and _are_names(joints))
+    file.check(are_joints, "joints", "a list of names, of the joints that are controlled")
     found: dict[str, dict[str, Any]] = {}
     for node in studies.NODES:
         found[node] = LoadedParameters()
@@ -163,13 +160,16 @@ def _given_parameters(file: StudySection, path: Path) -> dict[str, dict[str, Any
     return found
 
 
+def _are_names(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(name, str) for name in value)
+
+
 def _specification(section: StudySection, robot: Robot) -> studies.Specification:
     section.only((*QUANTITIES, "settled", "settle_band"))
     given = [quantity for quantity in QUANTITIES if quantity in section.values]
     bounds = {(name, joint): own for name in given for joint, own in by_joint(section, name, robot, positive).items()}
     settled = section.values.get("settled", False)
-    if not isinstance(settled, bool):
-        raise section.error("settled", f"must be true or false, not {settled!r}")
+    section.check(isinstance(settled, bool), "settled", "true or false")
     band = dict.fromkeys(robot.joint_names, SETTLE_BAND)
     if "settle_band" in section.values:
         band |= by_joint(section, "settle_band", robot, positive)
@@ -202,8 +202,7 @@ def _distribution(holder: StudySection, name: str) -> studies.Distribution:
         problem = f"must be one of {said}, and levels if need be; not {', '.join(value.values)}"
         raise holder.error(name, problem + is_it(wrong, (*studies.KINDS, "levels")))
     numbers = value.values[kinds[0]]
-    if not isinstance(numbers, list):
-        raise value.error(kinds[0], f"must be {studies.KINDS[kinds[0]]}, not {numbers!r}")
+    value.check(isinstance(numbers, list), kinds[0], studies.KINDS[kinds[0]])
     try:
         levels = {"levels": value.values["levels"]} if "levels" in value.values else {}
         return studies.Distribution(kinds[0], tuple(numbers), **levels)

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from robodyn_ros.control.parameter_file import FileParameters
+from robodyn_ros.control.parameter_file import FileParameters, flat
 from robodyn_ros.errors import ConfigurationError, RobodynError, is_it
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.sweeps.study import are_numbers
@@ -102,6 +102,11 @@ class StudySection:
             place = place.rpartition(".")[0]
         return StudyError(self._file, self._lines[place], key, problem)
 
+    def check(self, is_right: object, name: str, wanted: str) -> None:
+        """Check (StudyError) that a value is what is wanted."""
+        if not is_right:
+            raise self.error(name, f"must be {wanted}, not {self.values.get(name)!r}")
+
     def section(self, name: str) -> StudySection:
         """Return the mapping under a name; an empty one if the name is missing.
 
@@ -109,8 +114,7 @@ class StudySection:
             StudyError: the value is not a mapping.
         """
         found = self.values.get(name)
-        if found is not None and not isinstance(found, dict):
-            raise self.error(name, f"must be a mapping, not {found!r}")
+        self.check(found is None or isinstance(found, dict), name, "a mapping")
         return StudySection(self._file, f"{self.key}.{name}".strip("."), found or {}, self._lines)
 
     def only(self, names: Iterable[str]) -> None:
@@ -126,11 +130,7 @@ class StudySection:
 
     def flat(self) -> dict[str, Any]:
         """Return all values by the names that lead to them, joined with dots."""
-        found: dict[str, Any] = {}
-        for name, value in self.values.items():
-            inner = self.section(name).flat() if isinstance(value, dict) else None
-            found |= {name: value} if inner is None else {f"{name}.{rest}": own for rest, own in inner.items()}
-        return found
+        return dict(flat(self.values))
 
     def settings(self, kind: type[Settings], besides: tuple[str, ...] = ()) -> Settings:
         """Make a dataclass of settings from the values.
@@ -177,17 +177,15 @@ def by_joint(
 def positive(section: StudySection, name: str) -> float:
     """Return a number above 0."""
     value = section.values[name]
-    if not are_numbers((value,)) or not 0.0 < value < np.inf:
-        raise section.error(name, f"must be a number above 0, not {value!r}")
+    section.check(are_numbers((value,)) and 0.0 < value < np.inf, name, "a number above 0")
     return float(value)
 
 
 def pair(section: StudySection, name: str) -> tuple[float, float]:
     """Return a least and a greatest value."""
     value = section.values[name]
-    right = isinstance(value, list) and len(value) == 2 and are_numbers(value)
-    if not right or not 0.0 <= value[0] < value[1]:
-        raise section.error(name, f"must be [least, greatest], from 0 up, not {value!r}")
+    is_pair = isinstance(value, list) and len(value) == 2 and are_numbers(value) and 0.0 <= value[0] < value[1]
+    section.check(is_pair, name, "[least, greatest], from 0 up")
     return float(value[0]), float(value[1])
 
 
