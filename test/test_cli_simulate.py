@@ -182,10 +182,11 @@ def test_a_plan_is_simulated_with_its_efforts(command, tmp_path):
     assert "is not a plan of robodyn plan: 'effort'" in command.error(*run)
 
 
-def test_part_of_the_joints(command):
-    """By options, and by the parameters of the nodes: the same trial of two joints."""
+def test_part_of_the_joints(command, tmp_path):
+    """By options, which win over a file, and by the parameters of the nodes: the same trial of two joints."""
+    (tmp_path / "own.yaml").write_text("/**: {ros__parameters: {joints: [elevator, shoulder], seed: 3}}")
     chosen = (
-        ["--joints", "wrist,shoulder", "--lock", "elevator=0.7"],
+        ["--joints", "wrist,shoulder", "--lock", "elevator=0.7", "--params", tmp_path / "own.yaml"],
         ["--lock", "elevator=0.7"],
         ["-p", "joints:=[wrist, shoulder]", "-p", "locked_joints.elevator:=0.7"],
         ["-p", "joints:=[wrist, shoulder]", "-p", "initial_position.elevator:=0.7"],
