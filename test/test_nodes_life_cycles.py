@@ -224,7 +224,7 @@ def test_an_entity_that_is_destroyed_is_called_no_more(there, kind):
         there.drives.destroy_client(client)
 
 
-def test_who_waits_for_a_service_is_answered_by_a_cleanup(there):
+def test_an_arm_that_is_not_held_is_not_moved_and_who_waits_for_a_service_is_answered_by_a_cleanup(there):
     """And a service that there is nothing for says so, instead of being no service."""
     node = there.node
     services = ("estimate_payload", "save_estimates", "hold", "enable")
@@ -235,10 +235,18 @@ def test_who_waits_for_a_service_is_answered_by_a_cleanup(there):
         there.until(future.done)
         return future.result()
 
-    for name, client in clients.items():
-        found = answer(client.call_async(client.srv_type.Request()))
+    def call(name, **fields):
+        return answer(clients[name].call_async(clients[name].srv_type.Request(**fields)))
+
+    for name in services:
+        found = call(name)
         assert not found.success and "not configured" in found.message, name
     there.change("configure", "activate")
+    for state in ("waiting", "disabled"):
+        found = call("estimate_payload")
+        assert not found.success and state in found.message
+        assert call("enable", data=False).success
+    assert call("enable", data=True).success
     there.be_answered()
     waiting = clients["estimate_payload"].call_async(Trigger.Request())
     there.until(lambda: node._configured.payload._response is not None)

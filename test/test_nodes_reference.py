@@ -10,7 +10,6 @@ import pytest
 from node_tables import NAMES, described, pages, parameter_rows, quality, rows
 from rclpy.parameter import parameter_value_to_python
 from ros_graph import own_graph
-from sensor_msgs.msg import JointState
 
 import robodyn_ros as rd
 from robodyn_ros.control.faults.settings import SafetySettings
@@ -117,26 +116,3 @@ def test_defaults_are_those_of_the_library(node):
         expected |= {key: list(value) if isinstance(value, tuple) else value for key, value in defaults.items()}
     found = described(graph, name)
     assert expected == {key: parameter_value_to_python(found[key][1]) for key in expected}
-
-
-def test_bad_values_are_refused_with_the_reason_and_good_ones_count_at_once(graph, prr):
-    graph.start("controller", robot_description=prr)
-    graph.wait(lambda: graph.node.count_publishers("controller/commands"), "a configured controller")
-    frequency = "gains__shoulder__natural_frequency"
-    assert "effort_limits.wrist out of range" in graph.set("controller", effort_limits__wrist=1e3)[0].reason
-    assert f"(is it {frequency.replace('__', '.')!r}?)" in graph.set("controller", gains__sholder__freq=1.0)[0].reason
-    feedback = graph.listen(JointState, "controller/efforts/feedback", 10)
-    publisher = graph.talk(JointState, "joint_states")
-    moving = JointState(name=["elevator", "shoulder", "wrist"], position=[0.0] * 3, velocity=[0.0, 0.01, 0.0])
-
-    def damping():
-        feedback.clear()
-        graph.wait(lambda: publisher.publish(moving) or feedback, "the feedback term")
-        return -feedback[0].effort[1] / 0.01
-
-    assert graph.set("controller", **{frequency: 10.0})[0].successful
-    # Held where it is, the feedback is M22 * 2ζω * velocity error: it grows with ω and nothing else.
-    before = damping()
-    assert not graph.set("controller", **{frequency: -30})[0].successful
-    assert graph.set("controller", **{frequency: 12})[0].successful  # a whole number, as `ros2 param set` sends it
-    graph.wait(lambda: damping() == pytest.approx(1.2 * before, rel=1e-6), "a fifth more damping")

@@ -95,43 +95,29 @@ def test_a_parameter_file_that_cannot_be_read(graph, tmp_path):
     assert "broken.yaml" in process.output
 
 
-def test_an_effort_limit_makes_up_for_one_that_the_urdf_lacks(graph):
-    graph.start("controller", robot_description=NO_LIMIT, effort_limits={"hinge": 5.0})
-    graph.wait(lambda: graph.call(GetState, "controller/get_state").current_state.label == "active", "it to be active")
+def test_parameters_are_taken_as_they_are_meant_and_a_misspelt_one_is_not_passed_over_in_silence(graph, prr):
+    """YAML and the command line make integers of 10 and [0, 0, -10]; so does ``ros2 param set``.
 
-
-def test_a_description_that_is_set_as_a_parameter_starts_it(graph):
-    """It waits for one; the parameter ended that, and nothing else happened."""
-    controller = graph.start("controller")
-    graph.wait(lambda: "waiting for a robot_description" in controller.output, "what it waits for")
-    assert graph.set("controller", robot_description=str(ONE_JOINT))[0].successful
-    graph.wait(lambda: "waiting for usable joint states" in controller.output, "what it waits for then", 30.0)
-
-
-def test_integers_are_taken_where_floats_are_meant(graph, prr):
-    """YAML and the command line make integers of 10 and [0, 0, -10]; so does ``ros2 param set``."""
-    given = {"payload": {"mass": 1, "com": [0, 0, 1]}}
-    graph.start("controller", "-p", "gravity:=[0, 0, -10]", "-p", "stream.timeout:=2", robot_description=prr, **given)
-    names = ("gravity", "payload.com", "payload.mass", "stream.timeout", "gains.wrist.natural_frequency")
-
-    graph.wait(lambda: graph.get("controller", *names)[-1], "the parameters of the joints")
-    assert graph.get("controller", *names)[:4] == [[0.0, 0.0, -10.0], [0.0, 0.0, 1.0], 1.0, 2.0]
-    results = graph.set(
-        "controller", payload__com=[0, 0, 2], payload__mass=2, gravity=[0, 0, -9], gains__wrist__natural_frequency=7
-    )
-    assert all(result.successful for result in results), results
-    assert graph.get("controller", *names) == [[0.0, 0.0, -9.0], [0.0, 0.0, 2.0], 2.0, 2.0, 7.0]
-
-
-def test_a_misspelt_parameter_is_not_passed_over_in_silence(graph, prr):
-    simulator = graph.start("simulator", robot_description=prr, friction={"shouldr": {"coulomb": 1.0}})
-    controller = graph.start("controller", robot_description=prr, gains={"wrist": {"natural_frequncy": 5.0}})
+    An effort limit makes up for one that the URDF lacks, and a description may be set while the node waits for one.
+    """
+    silent = {"robot_description": prr, "publish_robot_description": False}
+    simulator = graph.start("simulator", friction={"shouldr": {"coulomb": 1.0}}, **silent)
+    words = ("-p", "gravity:=[0, 0, -10]", "-p", "stream.timeout:=2", "-r", "joint_states:=nothing")
+    given = {"payload": {"mass": 1, "com": [0, 0, 1]}, "effort_limits": {"hinge": 20}}
+    controller = graph.start("controller", *words, **given, gains={"hinge": {"freq": 5.0}})
     said = "this node has no such parameter: 'friction.shouldr.coulomb' (is it 'friction.shoulder.coulomb'?)"
     graph.wait(lambda: said in simulator.output, "a warning of the simulator")
-    said = "'gains.wrist.natural_frequncy' (is it 'gains.wrist.natural_frequency'?)"
-    graph.wait(lambda: said in controller.output, "a warning of the controller")
-    graph.wait(lambda: graph.node.count_publishers("joint_states"), "the simulator")
-    graph.diagnostics("controller")  # both have started before they are ended
+    graph.wait(lambda: "waiting for a robot_description" in controller.output, "what it waits for")
+    assert graph.set("controller", robot_description=NO_LIMIT)[0].successful
+    graph.wait(lambda: "waiting for usable joint states" in controller.output, "what it waits for then", 30.0)
+    assert graph.call(GetState, "controller/get_state").current_state.label == "active"
+    assert "'gains.hinge.freq' (is it 'gains.hinge.natural_frequency'?)" in controller.output
+    names = ("gravity", "payload.com", "payload.mass", "stream.timeout", "effort_limits.hinge")
+    assert graph.get("controller", *names) == [[0.0, 0.0, -10.0], [0.0, 0.0, 1.0], 1.0, 2.0, 20.0]
+    changes = {"payload__com": [0, 0, 2], "payload__mass": 2, "gravity": [0, 0, -9], "effort_limits__hinge": 99}
+    results = graph.set("controller", **changes)
+    assert all(result.successful for result in results), results
+    assert graph.get("controller", *names) == [[0.0, 0.0, -9.0], [0.0, 0.0, 2.0], 2.0, 2.0, 99.0]
 
 
 def test_it_says_what_it_compiles(fresh, tmp_path, monkeypatch):
