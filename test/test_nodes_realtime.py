@@ -26,20 +26,21 @@ FUNCTIONS = ("malloc", "calloc", "realloc", "free", "memalign", "mmap", "mutex",
 """As the enum of ``count_calls.c``."""
 
 
-@pytest.mark.parametrize(("given", "taken"), [(True, "on"), (False, "off"), ("auto", "auto")])
-def test_on_and_off_may_be_booleans(graph, given, taken):
+def test_on_and_off_may_be_booleans(graph):
     """YAML reads on and off as booleans; when the node starts, and when a parameter is set."""
     node = graph.node
-    node._parameter_overrides["realtime"] = Parameter("realtime", value=given)
-    declare_settings(node, RealtimeSettings)
-    assert node.get_parameter("realtime").value == taken
-    for before in ("auto", "on"):
-        assert node.set_parameters([Parameter("realtime", value=before)])[0].successful
-        assert node.set_parameters([Parameter("realtime", value=given)])[0].successful
+    for given, taken in ((True, "on"), (False, "off"), ("auto", "auto")):
+        node._parameter_overrides["realtime"] = Parameter("realtime", value=given)
+        declare_settings(node, RealtimeSettings)
         assert node.get_parameter("realtime").value == taken
-    refused = node.set_parameters([Parameter("realtime", value="sometimes")])[0]
-    assert not refused.successful
-    assert "realtime: must be one of auto, on, off, not 'sometimes'" in refused.reason
+        for before in ("auto", "on"):
+            assert node.set_parameters([Parameter("realtime", value=before)])[0].successful
+            assert node.set_parameters([Parameter("realtime", value=given)])[0].successful
+            assert node.get_parameter("realtime").value == taken
+        refused = node.set_parameters([Parameter("realtime", value="sometimes")])[0]
+        assert not refused.successful
+        assert "realtime: must be one of auto, on, off, not 'sometimes'" in refused.reason
+        node.undeclare_parameter("realtime")
 
 
 def test_messages_of_a_gripper_leave_the_loop_in_its_thread_and_states_in_parts_are_answered_outside_of_it(graph, prr):

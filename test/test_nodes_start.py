@@ -244,73 +244,54 @@ def test_a_controller_that_is_told_to_end_while_it_compiles_ends_soon_and_moves_
     assert "realtime" not in said
 
 
-STUCK = """
-import ctypes, sys, rclpy
+ENDS = """
+import ctypes, os, signal, sys, rclpy
+from functools import partial
 from rclpy.node import Node
 from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.nodes.common import executor
-from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
 from robodyn_ros.nodes.common.client_library import once_running
+from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
 
-class Stuck(ExceptionGuard, Node):
-    pass
+refused, code, hangs, told = {case}
+tell = partial(os.kill, os.getpid()) if told else int
+
+class Ending(ExceptionGuard, Node):
+    def destroy_node(self):
+        tell(signal.SIGINT)
+        super().destroy_node()
+
+class Last:
+    def __del__(self, tell=tell, numbers=(signal.SIGTERM, signal.SIGINT)):
+        for number in numbers:
+            tell(number)
 
 def create(end):
     if refused:
         raise ConfigurationError("refused")
-    node = Stuck("stuck")
-    once_running(node, lambda: end(code))
+    tell(signal.SIGINT)
+    node = Ending("ending")
+    once_running(node, lambda: None if told else end(code))
     return node
 
-refused, code, hangs = {refused}, {code}, {hangs}
 if hangs:  # PyDLL keeps the interpreter's lock during the call
     executor.SHUTDOWN_LIMIT = 0.5
     rclpy.try_shutdown = lambda: ctypes.PyDLL(None).pause()
-sys.exit(executor.run(create))
-"""
-
-
-TOLD_AGAIN = """
-import os, signal, sys
-from rclpy.node import Node
-from robodyn_ros.errors import ConfigurationError
-from robodyn_ros.nodes.common import executor
-from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
-
-class Told(ExceptionGuard, Node):
-    def destroy_node(self):
-        os.kill(os.getpid(), signal.SIGINT)
-        super().destroy_node()
-
-class Last:
-    def __del__(self, kill=os.kill, process=os.getpid(), numbers=(signal.SIGTERM, signal.SIGINT)):
-        for number in numbers:
-            kill(process, number)
-
-def create(end):
-    if {refused}:
-        raise ConfigurationError("refused")
-    os.kill(os.getpid(), signal.SIGINT)
-    return Told("told")
-
 sys.last = Last()  # goes with the interpreter
 sys.exit(executor.run(create))
 """
 
 
-@pytest.mark.parametrize(("refused", "code"), [(False, 0), (True, 1)])
-def test_a_node_that_is_told_to_end_several_times_ends_once(graph, refused, code):
-    script = TOLD_AGAIN.format(refused=refused)
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (code, "", "error: refused\n" if refused else "")
-
-
-def test_a_middleware_that_hangs_with_the_lock_held_changes_nothing_but_the_time(graph):
-    cases = [(False, 3, False), (False, 0, True), (True, 1, True)]
-    scripts = [STUCK.format(refused=refused, code=code, hangs=hangs) for refused, code, hangs in cases]
+def test_signals_and_a_middleware_that_hangs_with_the_lock_held_change_nothing_but_the_time_of_an_end(graph):
+    """A node that is told to end several times ends once."""
+    cases = [  # whether it is refused, its exit code, whether the middleware hangs, and whether it is told to end
+        (False, 3, False, False), (False, 0, True, False), (True, 1, True, False),
+        (False, 0, False, True), (True, 1, False, True),
+    ]  # fmt: skip
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    scripts = [ENDS.format(case=case) for case in cases]
     processes = [subprocess.Popen([sys.executable, "-c", script], **pipes) for script in scripts]
-    for (refused, code, _), process in zip(cases, processes, strict=True):
+    for (refused, code, *_), process in zip(cases, processes, strict=True):
         out, err = process.communicate(timeout=60)
         assert (process.returncode, out, err) == (code, "", "error: refused\n" if refused else "")
 
