@@ -272,9 +272,11 @@ class Graph:
             for name, status in latest.items()
         )
 
-    def send(self, publisher: Any, message: Any, until: Callable[[], Any], what: str) -> None:
+    def send(
+        self, publisher: Any, message: Any, until: Callable[[], Any], what: str, deadline: float = DEADLINE
+    ) -> None:
         """Publish a message again and again until a condition holds: the first ones may be lost."""
-        self.wait(lambda: publisher.publish(message) or until(), what)
+        self.wait(lambda: publisher.publish(message) or until(), what, deadline)
 
     def spin_once(self, timeout: float = 0.05) -> None:
         """Handle one event, or wait so long for one [s]."""

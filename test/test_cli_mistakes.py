@@ -149,6 +149,7 @@ MISTAKES = {
     "simulate PRR -p seed:=much": "seed",
     "simulate PRR -p controller:faults.speed.reaction:=panic": "faults.speed.reaction",
     "simulate PRR -p command_delay:=9.0": "command_delay",
+    "simulate PRR -p controller:effort_limits.elevator:=150.0": "150 N is below what holds the arm: gravity takes 196",
     "simulate PRR -p effort_limits.wrist:=500": "effort_limits.wrist: must be within [0, 36], not 500",
     "simulate PRR -p velocity_limits.wrist:=fast": "velocity_limits.wrist: must be within [0, 8], not 'fast'",
     "simulate PRR -p simulator:gravity:=9.81": "gravity: must be 3 finite numbers [m/s²], not (9.81,)",

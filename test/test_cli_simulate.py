@@ -18,7 +18,6 @@ import pytest
 
 import robodyn_ros as rd
 from robodyn_ros.cli.arm import requested_trajectory
-from robodyn_ros.cli.main import main
 from robodyn_ros.cli.verb import gather
 from robodyn_ros.simulation.trial_run import run_trial
 from robodyn_ros.tasks import make_loop, make_simulated
@@ -145,14 +144,6 @@ def test_the_tour_and_the_figures(tmp_path):
         assert 0.0 < joint["error_rms"] < 5e-3
         assert joint["error_rms"] <= joint["error_greatest"]
         assert joint["effort_greatest"] <= joint["effort_limit"]
-
-
-def test_a_limit_below_what_holds_the_arm_is_refused_with_the_number(capsys):
-    weak = ["simulate", PRR, "--duration", "0.1", "-p", "controller:effort_limits.elevator:=150.0"]
-    assert main(weak) == 2
-    said = " ".join(capsys.readouterr().err.split())
-    assert "effort_limits.elevator: 150 N is below what holds the arm: gravity takes 196.2 N or more" in said
-    assert main([*weak, "-p", "externally_supported:=true"]) == 0
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def push(force, frame="tool"):
 
 @pytest.mark.parametrize("source", ["commanded", "measured", "sensor"])
 def test_a_push_is_told(graph, prr, source):
-    """By the loop in its thread, by the efforts of joint_states, and by a sensor."""
+    """By the loop in its thread, by the efforts of joint_states, and by a sensor; a simulated one ends by itself."""
     contact = {"contact.observe": "tool", "tool": "tool", "contact.effort_source": source}
     if source == "sensor":
         contact |= {"contact.sensor_load": [0.5, 0.1, 0.0, 0.0]}
@@ -74,7 +74,7 @@ def test_a_push_is_told(graph, prr, source):
     else:
         graph.wait(lambda: efforts and wrenches, "what acts from outside")
         hand, held = graph.talk(WrenchStamped, "simulator/apply_wrench"), [force]
-        graph.node.create_timer(0.02, lambda: hand.publish(push(held[0])))
+        timer = graph.node.create_timer(0.02, lambda: hand.publish(push(held[0])))
 
         def feel():
             return np.abs(wrench_of(wrenches[-1])[[0, 2]] - force[[0, 2]]).max() < 0.05
@@ -112,6 +112,12 @@ def test_a_push_is_told(graph, prr, source):
         return nothing()
 
     graph.wait(tared, "nothing after ~/tare")
+    if source != "sensor":
+        graph.node.destroy_timer(timer)
+        missed = lambda: wrench_of(wrenches[-1])[2] < 0.5 * force[2]  # noqa: E731
+        graph.wait(missed, "the end of the push, which ~/tare has taken for nothing")
+        refused = lambda: graph.count("simulator", "wrench refused")  # noqa: E731
+        graph.send(hand, push(force, "nothing"), refused, "the refusal of a push at no link")
 
 
 def test_measured_efforts_that_are_missing_are_told():

@@ -10,7 +10,6 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import Vector3, WrenchStamped
 from ros_graph import nanoseconds
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
@@ -159,27 +158,3 @@ def test_an_explosion_is_an_error_until_the_reset(graph, prr):
     assert "the motion has ended: at " in said and "goes beyond the range" in said and "call ~/reset" in said
     assert graph.call(Trigger, "simulator/reset").success
     graph.wait(lambda: graph.diagnostics("simulator")["level"] != "2", "the end of the error")
-
-
-def test_a_push_moves_the_arm_and_ends_by_itself(graph, prr):
-    """Without gravity the arm rests until it is pushed; time passes in steps of the test."""
-    graph.start("simulator", robot_description=prr, initial_position=START, brake=False, gravity=[0.0, 0.0, 0.0],
-                state_rate=50.0, diagnostics_rate=50.0)  # fmt: skip
-    states, pushes = graph.listen(JointState, "joint_states", 1000), graph.talk(WrenchStamped, "simulator/apply_wrench")
-    graph.wait(lambda: states and graph.call(SetBool, "simulator/pause", data=True).success, "the pause")
-
-    def step():
-        count, begun = len(states), states[-1].header.stamp
-        assert graph.call(Trigger, "simulator/step").success
-        graph.wait(lambda: len(states) > count and states[-1].header.stamp != begun, "the state of a step")
-        return np.array(states[-1].velocity)
-
-    assert not step().any()
-    message = WrenchStamped()
-    message.header.frame_id, message.wrench.force = "hand", Vector3(z=80.0)
-    graph.send(pushes, message, lambda: step().any(), "the push to arrive")
-    speeds = [np.abs(step()).max() for _ in range(30)]
-    assert max(speeds) > speeds[-1]  # damping alone: the push has ended
-    assert (np.diff(speeds[12:]) <= 0.0).all()
-    message.header.frame_id = "nothing"
-    graph.send(pushes, message, lambda: graph.count("simulator", "wrench refused"), "the refusal")

@@ -192,12 +192,7 @@ def test_bytes_that_are_no_state_are_refused(arm):
 
     def refused(publisher, data, kind):
         before = counted(kind)
-
-        def more():
-            publisher.publish(data)
-            return counted(kind) > before
-
-        arm.graph.wait(more, f"{data!r} to be refused")
+        arm.graph.send(publisher, data, lambda: counted(kind) > before, f"{data!r} to be refused")
         later = len(reports) + 5  # by then all that was sent is counted
         arm.graph.wait(lambda: len(reports) >= later, "later reports")
 
