@@ -63,13 +63,6 @@ def study(tmp_path):
     return path
 
 
-def test_too_few_cases_have_no_empty_table_of_inputs(study, tmp_path, command):
-    study.write_text(STUDY.replace("cases: 8", "cases: 1").replace("[pd, computed_torque]", "[computed_torque]"))
-    out = tmp_path / "out"
-    assert "fraction of the variance" not in command.out("sweep", study, "--workers", "0", "--out", out, code=None)
-    assert "Part of the variance" not in (out / "report.html").read_text(encoding="utf-8")
-
-
 def test_a_sweep_its_report_and_one_of_its_cases(study, tmp_path, command):
     out = tmp_path / "out"
     said = command.json("sweep", study, "--workers", "0", "--out", out, code=1)

@@ -330,10 +330,11 @@ def test_a_stream_of_positions_alone_gets_its_velocities_from_the_stamps(own_arm
     own_arm.graph.wait(stands, "a stream that stands still")
 
 
-def test_commands_in_mit_mode_add_up_to_the_efforts_in_the_order_of_joints(graph, prr):
+def test_commands_in_mit_mode_add_up_to_the_efforts_in_the_order_of_joints_and_in_the_turns_of_drives(graph, prr):
+    turning = prr.replace('name="wrist" type="revolute"', 'name="wrist" type="continuous"')
     order, motor = ["wrist", "elevator", "shoulder"], {"gear_ratio": -20.0, "offset": 0.1, "torque_constant": 0.4}
     given = {"mit_limits": [40.0, 5.0], "plausibility": False, "transmission": {"shoulder": motor}}
-    graph.start("controller", robot_description=prr, joints=order, state_timeout=2.0, **given)
+    graph.start("controller", robot_description=turning, joints=order, state_timeout=2.0, **given)
     mit = graph.listen(Float64MultiArray, "controller/mit_commands", 100)
     arm = Arm(graph)
     measured = np.array([POSE[0], (POSE[1] - 0.1) * -20.0, POSE[2]])
@@ -359,21 +360,9 @@ def test_commands_in_mit_mode_add_up_to_the_efforts_in_the_order_of_joints(graph
     assert position[2] == pytest.approx((POSE[1] + 0.02 - 0.1) * -20.0)
     assert stiffness[2] <= 40.0 / (0.4 * 20.0**2) * (1.0 + 1e-12)
     assert graph.diagnostics("controller")["realtime"].startswith("off" if REALTIME == "off" else "on")
-
-
-def test_a_drive_in_mit_mode_gets_the_turns_that_it_counts(graph, prr):
-    """A driver that was restarted counts from elsewhere; the loop goes on where it was."""
-    turning = prr.replace('name="wrist" type="revolute"', 'name="wrist" type="continuous"')
-    assert turning != prr
-    graph.start("controller", robot_description=turning, state_timeout=2.0, mit_limits=[40.0, 5.0])
-    mit, arm = graph.listen(Float64MultiArray, "controller/mit_commands", 100), Arm(graph)
-    arm.answered()
-    elsewhere = POSE[2] + 4.0 * math.pi
-
-    def follows():
-        arm.answered(position=[*POSE[:2], elsewhere])
-        return mit and mit[-1].data[10] == pytest.approx(elsewhere)
-
+    # A driver that was restarted counts from elsewhere; the loop goes on where it was.
+    state["position"][2] = elsewhere = POSE[2] + 4.0 * math.pi
+    follows = lambda: arm.answered(**state) and mit[-1].data[0] == pytest.approx(elsewhere)  # noqa: E731
     graph.wait(follows, "a command at the drive's own position")
 
 

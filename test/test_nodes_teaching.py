@@ -280,9 +280,8 @@ def test_a_motion_is_shown_thinned_out_and_played_back(graph, prr, tmp_path):
     command.send(signal.SIGINT)
     assert (command.ended(), "nothing was shown" in command.output) == (2, True), command.output
     assert graph.get("controller", "controller") == before
-    graph.wait(
-        lambda: [graph.diagnostics("controller")["controller"]] == before, "that law"
-    )  # it drops what came before
+    # What comes before that law runs is dropped.
+    graph.wait(lambda: [graph.diagnostics("controller")["controller"]] == before, "that law")
 
     # The controller itself shows a motion.
     begin = np.array(states[-1].position)

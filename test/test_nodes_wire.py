@@ -216,10 +216,8 @@ def test_a_template_writes_what_rclpy_writes():
 
 def test_a_template_ends_where_the_message_ends():
     """rclpy leaves up to 8 bytes of anything behind a message with empty sequences, which strict readers refuse."""
-    header, names = (
-        4 + 8 + 8,
-        4 + 8 + 4,
-    )  # encapsulation, stamp, frame "" (padded); count, length and "wrist\0", padding
+    header = 4 + 8 + 8  # encapsulation, stamp, frame "" (padded)
+    names = 4 + 8 + 4  # count, length and "wrist\0", padding
     command = CdrTemplate(JointState(name=["wrist"]), 1, "effort")
     assert len(command.fill((1, 2), effort=np.ones(1))) == header + names + 3 * 4 + 4 + 8  # lengths, padding, a number
     error = CdrTemplate(JointState(name=["wrist"]), 1, "position", "velocity")
