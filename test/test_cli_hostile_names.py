@@ -32,8 +32,8 @@ def urdf(tmp_path):
     [
         "check {urdf}",
         "simulate {urdf} --to 0.5,1,-0.5 --plot {out}.png",
-        "workspace {urdf} --cell 0.2 --plot {out}.png",
-        "validate {urdf}",
+        "workspace {urdf} --samples 5000 --cell 0.2 --plot {out}.png",
+        "validate {urdf} --states 1 --motions 1 --duration 0.1",
         "derive {urdf} --out {out}.md",
         "derive {urdf} --out {out}.html",
         pytest.param("plan {urdf} --to 0.3,-0.5,0 --method time-scaling --plot {out}.png", marks=pytest.mark.thorough),
