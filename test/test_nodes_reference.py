@@ -1,21 +1,15 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The tables of docs/reference/nodes are those of the running nodes, and their parameters those of the library."""
+"""The tables of docs/reference/nodes are those of the running nodes."""
 
 import re
-from dataclasses import fields
 
 import pytest
-from node_tables import NAMES, described, pages, parameter_rows, quality, rows
-from rclpy.parameter import parameter_value_to_python
+from node_tables import NAMES, pages, parameter_rows, quality, rows
 from ros_graph import own_graph
 
 import robodyn_ros as rd
-from robodyn_ros.control.faults.settings import SafetySettings
-from robodyn_ros.nodes.simulator.node import PaceSettings, SimulatorSettings
-from robodyn_ros.settings import parameter_name
-from robodyn_ros.simulation.hardware import default_values
 
 NODES = {
     "controller": {},
@@ -103,16 +97,3 @@ def test_parameters(node):
     missing, surplus = ("\n".join(sorted(set(one) - set(other))) for one, other in ((made, listed), (listed, made)))
     assert not missing and not surplus, f"{name}*.md lack:\n{missing}\nand have too much:\n{surplus}"
     assert len(listed) == len(made), "a parameter is listed twice"
-
-
-@pytest.mark.parametrize("node", ["controller", "simulator"], indirect=True)
-def test_defaults_are_those_of_the_library(node):
-    name, _, graph = node
-    expected = {}
-    for settings in {"controller": (SafetySettings,), "simulator": (PaceSettings, SimulatorSettings)}[name]:
-        expected |= {parameter_name(item, ""): item.default for item in fields(settings)}
-    if name == "simulator":
-        defaults = default_values(rd.load_robot("prr"))
-        expected |= {key: list(value) if isinstance(value, tuple) else value for key, value in defaults.items()}
-    found = described(graph, name)
-    assert expected == {key: parameter_value_to_python(found[key][1]) for key in expected}
