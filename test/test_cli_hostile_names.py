@@ -59,17 +59,3 @@ def test_a_verb_shows_a_name_as_it_is(verb, urdf, tmp_path, capsys):
             assert not re.search(r"<(script|img (?!alt=\"[^\"<>]*\" src=\"\")|iframe)", text)
         else:
             assert not re.search(r"(?<!\\)<(script|img)|(?<!\\)\]\((?!\))", text)
-
-
-@pytest.mark.parametrize("verb", ["check {urdf}", "simulate {urdf} --duration 0.1", "compare {urdf} --controller pd"])
-def test_no_table_breaks_a_long_name(verb, tmp_path, capsys):
-    long = {"shoulder": "shoulder_lift_joint_of_the_left_arm", "hand": "wrist_and_hand_link_of_the_left_arm"}
-    text = URDF.read_text()
-    for old, name in long.items():
-        text = text.replace(f'"{old}"', f'"{name}"')
-    path = tmp_path / "long.urdf"
-    path.write_text(text)
-    assert main([word.format(urdf=path) for word in verb.split()]) == 0
-    said = capsys.readouterr().out
-    assert long["shoulder"] in said
-    assert long["hand"] in said or not verb.startswith("check")
