@@ -24,11 +24,11 @@ def test_an_arm_follows_a_trajectory_until_it_is_cancelled_and_each_term_is_told
     arm is off its way by what the effort of before does to it meanwhile.
     """
     order, slowly = ["wrist", "elevator", "shoulder"], {"elevator": {"max_deceleration_on_cancel": 0.5}}
-    given = {"initial_position": START, "joints": order}
+    given = {"initial_position": START, "joints": order, "real_time_factor": 4.0}
     graph.start_arm(prr, given, lockstep=True, joints=order, constraints=slowly)
     follows_a_trajectory(graph)
 
-    # The terms are told to whoever subscribes while states stream. They add up, and the order is that of `joints`.
+    # The terms add up, and the order is that of `joints`.
     terms = {term: graph.listen(JointState, f"controller/efforts/{term}", 1000) for term in TERMS}
     errors = graph.listen(JointState, "controller/tracking_error", 1000)
     named = graph.listen(JointState, "controller/joint_commands", 1000)

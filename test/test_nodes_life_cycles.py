@@ -19,6 +19,7 @@ import pytest
 from heap import heap_size
 from rclpy.parameter import Parameter
 from rclpy.serialization import serialize_message
+from ros_graph import by_stamp
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
@@ -306,6 +307,20 @@ def test_python_looks_after_a_thread_less_often_than_after_a_loop_that_it_calls(
     there.change("deactivate")
     there.until(lambda: timer.timer_period_ns == 1e9 * closed_loop.WATCH_PERIOD)
     there.change("cleanup")
+
+
+def test_whoever_subscribes_to_the_terms_while_states_stream_is_told_of_every_command(there):
+    """States that come all the time leave no gap in which somebody would look for subscribers."""
+    there.change("configure", "activate")
+    there.be_answered()
+    told = []
+    subscription = there.drives.create_subscription(JointState, "controller/efforts/gravity", told.append, 100)
+    there.until(lambda: told or there.send())
+    begin = min(by_stamp(told))
+    there.be_answered(20)
+    there.until(lambda: {when for when in by_stamp(there.commands) if when >= begin} <= set(by_stamp(told)))
+    there.drives.destroy_subscription(subscription)
+    there.change("deactivate", "cleanup")
 
 
 def test_the_priority_goes_to_the_thread_that_runs_the_loop(there, monkeypatch):
