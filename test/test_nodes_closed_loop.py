@@ -8,15 +8,13 @@ import signal
 
 import numpy as np
 import pytest
-from closed_loop_scenario import follows_a_trajectory
+from closed_loop_scenario import START, follows_a_trajectory
 from ros_graph import by_stamp
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robodyn_ros.nodes.controller.output import TERMS
-
-START = {"elevator": 0.3, "shoulder": -0.9, "wrist": 0.4}
 
 
 def test_an_arm_follows_a_trajectory_until_it_is_cancelled_and_each_term_is_told(graph, prr):

@@ -3,11 +3,9 @@
 
 """The law ``mpc`` in the controller node, in lockstep with the simulator: however long it thinks, time waits for it."""
 
-from closed_loop_scenario import follows_a_trajectory
+from closed_loop_scenario import START, follows_a_trajectory
 
 import robodyn_ros as rd
-
-START = {"elevator": 0.3, "shoulder": -0.9, "wrist": 0.4}
 
 
 def test_follows_a_trajectory_and_says_when_it_could_not_solve(graph, prr):
