@@ -103,11 +103,17 @@ def test_a_push_is_told(graph, prr, source):
         energy, mass = max(tuple(message.data) for message in energies)
         assert 0.1 < mass < 1e3  # [kg]
         assert np.sqrt(2.0 * energy / mass) < 1.0  # a push of 6 N makes it no faster [m/s]
-        other = lambda: np.abs(wrench_of(wrenches[-1])[[0, 2]] + force[[0, 2]]).max() < 0.05  # noqa: E731
+
+        def other():
+            return np.abs(wrench_of(wrenches[-1])[[0, 2]] + force[[0, 2]]).max() < 0.05
+
         graph.wait(other, "the other push")
         timer.cancel()
         graph.wait(nothing, "the end of the push by itself")
-        refused = lambda: graph.count("simulator", "wrench refused")  # noqa: E731
+
+        def refused():
+            return graph.count("simulator", "wrench refused")
+
         graph.send(hand, push(force, "nothing"), refused, "the refusal of a push at no link")
         timer.reset()
         graph.wait(other, "the same push again")

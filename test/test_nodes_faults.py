@@ -327,11 +327,17 @@ def test_references_that_cannot_be(rig):
         for message in REFERENCES.values():
             kind = "reference refused" if isinstance(message, JointState) else "trajectory refused"
             before = rig.count(kind)
-            counted = lambda kind=kind, before=before: rig.count(kind) > before  # noqa: E731
+
+            def counted(kind=kind, before=before):
+                return rig.count(kind) > before
+
             rig.graph.send(publishers[type(message)], message, counted, f"{kind}: {message}")
     assert "reference age [s]" not in rig.graph.diagnostics("controller")
     good = JointState(name=["wrist"], position=[POSE[2]])
-    taken = lambda: float(rig.graph.diagnostics("controller").get("reference age [s]", 9.0)) < 1.0  # noqa: E731
+
+    def taken():
+        return float(rig.graph.diagnostics("controller").get("reference age [s]", 9.0)) < 1.0
+
     rig.graph.send(publishers[JointState], good, taken, "the age of a good one")
     for publisher in publishers.values():
         rig.graph.node.destroy_publisher(publisher)

@@ -112,7 +112,10 @@ def test_a_cost_that_is_none_and_a_target_out_of_reach_are_refused_with_the_reas
     message = PoseStamped(pose=to_pose(pose))
     for frame, said in (("base", "out of reach"), ("moon", "'moon'")):
         message.header.frame_id = frame
-        said_so = lambda said=said: said in graph.diagnostics("planner")["message"]  # noqa: E731
+
+        def said_so(said=said):
+            return said in graph.diagnostics("planner")["message"]
+
         graph.send(targets, message, said_so, f"the refusal: {said}")
 
 

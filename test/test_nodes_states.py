@@ -299,7 +299,10 @@ def test_disabled_it_sends_nothing_and_enabled_it_holds_where_the_arm_is(arm):
 def test_a_streamed_reference_leads_the_arm_until_it_dries_up(arm):
     publisher = arm.graph.talk(JointState, "controller/reference")
     push, rest = JointState(name=["wrist"], position=[POSE[2]], velocity=[0.0], effort=[3.0]), gravity_load(POSE)[2]
-    feeds = lambda: arm.answered().effort[2] == pytest.approx(rest + 3.0)  # noqa: E731
+
+    def feeds():
+        return arm.answered().effort[2] == pytest.approx(rest + 3.0)
+
     arm.graph.send(publisher, push, feeds, "the feed-forward effort of the reference")
     arm.graph.wait(lambda: arm.answered().effort[2] == pytest.approx(rest), "the end of the stream")
     arm.graph.node.destroy_publisher(publisher)
@@ -362,7 +365,10 @@ def test_commands_in_mit_mode_add_up_to_the_efforts_in_the_order_of_joints_and_i
     assert graph.diagnostics("controller")["realtime"].startswith("off" if REALTIME == "off" else "on")
     # A driver that was restarted counts from elsewhere; the loop goes on where it was.
     state["position"][2] = elsewhere = POSE[2] + 4.0 * math.pi
-    follows = lambda: arm.answered(**state) and mit[-1].data[0] == pytest.approx(elsewhere)  # noqa: E731
+
+    def follows():
+        return arm.answered(**state) and mit[-1].data[0] == pytest.approx(elsewhere)
+
     graph.wait(follows, "a command at the drive's own position")
 
 

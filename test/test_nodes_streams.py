@@ -49,7 +49,10 @@ def test_the_tool_follows_what_is_streamed(graph, prr):
     # A twist in the tool's axes, which ends where the stream does.
     twists, twist, begin = graph.talk(TwistStamped, "controller/target_twist"), TwistStamped(), tool()
     twist.header.frame_id, twist.twist.linear.z = "tool", 0.05
-    moved = lambda: (begin[:3, :3].T @ (tool()[:3, 3] - begin[:3, 3]))[2] > 0.02  # noqa: E731
+
+    def moved():
+        return (begin[:3, :3].T @ (tool()[:3, 3] - begin[:3, 3]))[2] > 0.02
+
     graph.send(twists, twist, moved, "the tool on its way")
     graph.wait(lambda: np.abs(states[-1].velocity).max() < 1e-3, "rest after the last message")
 
@@ -62,7 +65,10 @@ def test_the_tool_follows_what_is_streamed(graph, prr):
     # A stiffness becomes parameters of the law.
     stiffness = graph.talk(Float64MultiArray, "controller/target_stiffness")
     wanted = [300.0, 310.0, 320.0, 20.0, 21.0, 22.0]
-    stiff = lambda: graph.get("controller", "cartesian_impedance.stiffness") == [wanted]  # noqa: E731
+
+    def stiff():
+        return graph.get("controller", "cartesian_impedance.stiffness") == [wanted]
+
     graph.send(stiffness, Float64MultiArray(data=wanted), stiff, "the stiffness")
 
     # What cannot be is refused, and the arm goes on.
