@@ -16,6 +16,9 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from robodyn_ros.nodes.common.messages import NANO, seconds, stamp, to_duration
 
 JOINTS = ("elevator", "shoulder", "wrist")
+START = {"elevator": 0.3, "shoulder": -0.9, "wrist": 0.4}
+"""Where the PRR arm stands first [m, rad, rad]."""
+
 POSES = np.array([[0.6, -0.8, 0.5], [0.2, 0.7, -0.4]])
 """Where the PRR arm goes [m, rad, rad], one pose after the other."""
 

@@ -101,7 +101,7 @@ MORE = {
     ),
     "test_nodes_recovery.py": ("test_a_node_that_is_told_to_end_leaves_the_graph_at_once[simulator]",),
     "test_nodes_start.py": ("test_a_node_says_what_it_waits_for_and_goes_on_saying_it[planner]",),
-    "test_nodes_states.py": ("test_a_state_that_jumped_is_answered_by_the_command_before_it[off]",),
+    "test_nodes_states.py": ("test_in_simulated_time_a_stamp_from_afar_is_no_time[off]",),
     "test_planning_jerk.py": ("[inf-collocation]", "[400.0-collocation]", "[jerk2-time scaling]"),
 }
 """Tests that are thorough because another one shows the same on another arm, or in a process: file → parts of names."""

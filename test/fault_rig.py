@@ -73,7 +73,7 @@ class Rig:
         rate = 2.0 * FREQUENCY  # 2ζω, with the default ζ
         self.damping = rate * np.diagonal(dynamics.mass_matrix(np.zeros(3)))
         self.damped = -self.damping * DRIFT
-        M = dynamics.mass_matrix(POSE)
+        self.mass_matrix = M = dynamics.mass_matrix(POSE)
         momentum = M @ DRIFT
         self.seeing = self.blind - self.damping @ DRIFT**2 / (DRIFT @ momentum) * momentum
         # Computed torque, held where it was found: no position error, and the drift is damped.

@@ -272,6 +272,12 @@ class Graph:
             for name, status in latest.items()
         )
 
+    def send(
+        self, publisher: Any, message: Any, until: Callable[[], Any], what: str, deadline: float = DEADLINE
+    ) -> None:
+        """Publish a message again and again until a condition holds: the first ones may be lost."""
+        self.wait(lambda: publisher.publish(message) or until(), what, deadline)
+
     def spin_once(self, timeout: float = 0.05) -> None:
         """Handle one event, or wait so long for one [s]."""
         self._executor.spin_once(timeout_sec=timeout)
@@ -406,6 +412,11 @@ class Graph:
 def nanoseconds(stamp: Any) -> int:
     """The time of a message [ns]."""
     return int(stamp.sec * 10**9 + stamp.nanosec)
+
+
+def by_stamp(messages: list[Any]) -> dict[int, Any]:
+    """Time [ns] → the message of that time."""
+    return {nanoseconds(message.header.stamp): message for message in messages}
 
 
 @contextlib.contextmanager

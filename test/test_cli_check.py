@@ -261,20 +261,10 @@ def test_a_joint_that_cannot_be_one_is_one_finding(report, check, name, said, ch
     assert check(changed(*changes))[1].startswith("prr: 5 links, 3 joints")
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("<robot", "malformed XML at line 1"),
-        ("", "is empty"),
-        ('<!DOCTYPE x><robot name="x"/>', "document type"),
-        (None, "cannot be read"),
-    ],
-)
-def test_what_cannot_be_read_ends_with_2(command, tmp_path, text, said):
+def test_what_cannot_be_read_ends_with_2(command, tmp_path):
     path = tmp_path / "arm.urdf"
-    if text is not None:
-        path.write_text(text, encoding="utf-8")
-    assert said in command.error("check", path)
+    path.write_text("<robot", encoding="utf-8")
+    assert "malformed XML at line 1" in command.error("check", path)
 
 
 def test_loads_are_those_of_pinocchio(report):

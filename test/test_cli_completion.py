@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
@@ -33,8 +34,8 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 @pytest.fixture(scope="module")
 def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("completion") / "robodyn"
-    arguments = [sys.executable, "-m", "robodyn_ros.cli.main", "completion", "bash"]
-    path.write_text(subprocess.run(arguments, check=True, capture_output=True, text=True).stdout)
+    with path.open("w") as file, redirect_stdout(file):
+        assert command.main(["completion", "bash"]) == 0
     return path
 
 

@@ -21,16 +21,14 @@ def test_files_are_named_after_the_arm(kind, files, tmp_path, monkeypatch, comma
 
 
 def test_out_may_be_a_folder_or_a_file(tmp_path, command):
-    code, out, _ = command("export", PRR, "--language", "c", "--out", str(tmp_path))
-    assert (code, out) == (0, f"{tmp_path / 'prr.h'}\n{tmp_path / 'prr.c'}\n")
-    code, out, _ = command("export", PRR, "--language", "c", "--out", str(tmp_path / "lift.c"))
-    assert (code, out) == (0, f"{tmp_path / 'lift.h'}\n{tmp_path / 'lift.c'}\n")
+    for out, name in ((tmp_path, "prr"), (tmp_path / "lift.c", "lift")):
+        written = "".join(f"{tmp_path / name}.{kind}\n" for kind in "hc")
+        assert command.out("export", PRR, "--language", "c", "--out", out) == written
     assert '#include "lift.h"' in (tmp_path / "lift.c").read_text()
 
 
 def test_standard_output_takes_header_and_source_as_one(command):
-    code, out, _ = command("export", PRR, "--language", "c", "--of", "gravity", "--real", "float", "--out", "-")
-    assert code == 0
+    out = command.out("export", PRR, "--language", "c", "--of", "gravity", "--real", "float", "--out", "-")
     assert re.findall(r"#include .*", out) == ["#include <math.h>"]
     assert out.count("void prr_gravity(const float q[3], float g[3])") == 2
 
@@ -76,6 +74,4 @@ def test_limits_are_within_those_of_the_urdf(kind, value, tmp_path, monkeypatch,
 
 def test_latex_without_sympy_says_what_to_install(monkeypatch, command):
     monkeypatch.setitem(sys.modules, "sympy", None)
-    code, _, err = command("export", PRR, "--language", "latex", "--out", "-")
-    assert code == 2
-    assert "robodyn_ros[symbolic]" in err
+    assert "robodyn_ros[symbolic]" in command.error("export", PRR, "--language", "latex", "--out", "-")

@@ -76,18 +76,21 @@ def same(found, expected, tolerance=1e-6):
         assert np.isclose(found[name], number, rtol=tolerance, atol=1e-7), name
 
 
-CASES = {
-    "simulate": ["--to", GOAL],
-    "compare": ["--controller", "computed_torque"],
-    "plan": ["--to", GOAL, "--method", "time-scaling"],
-    "workspace": ["--samples", "4000", "--of", "payload", "--plane", "xz", "--cell", "0.1"],
-}
+FILE = ["--params", "joints.yaml"]
 
 
-@pytest.mark.parametrize("verb", ["simulate", "compare", "plan", "workspace"])
-def test_a_verb_locks_the_joints_that_are_not_chosen(verb, folder, said):
-    expected = said(verb, "fixed.urdf", *CASES[verb])
-    same(said(verb, "grip.urdf", *CHOSEN, *CASES[verb]), expected)
+@pytest.mark.parametrize(
+    ("verb", "chosen", "case"),
+    [
+        ("simulate", FILE, ["--to", GOAL]),
+        ("compare", FILE, ["--controller", "computed_torque"]),
+        ("plan", CHOSEN, ["--to", GOAL, "--method", "time-scaling"]),
+        ("workspace", CHOSEN, ["--samples", "4000", "--of", "payload", "--plane", "xz", "--cell", "0.1"]),
+    ],
+)
+def test_a_verb_locks_the_joints_that_are_not_chosen(verb, chosen, case, folder, said):
+    """By options or by the file of a node."""
+    same(said(verb, "grip.urdf", *chosen, *case), said(verb, "fixed.urdf", *case))
 
 
 def test_check_holds_and_orders_the_chosen_joints(folder, command):
@@ -97,14 +100,6 @@ def test_check_holds_and_orders_the_chosen_joints(folder, command):
         assert found["order"] == ["elevator", "shoulder", "wrist"]
         loads.append(numbers(found["loads"]))
     same(loads[1], loads[0])
-
-
-@pytest.mark.parametrize("verb", ["simulate", "compare"])
-def test_a_parameter_file_chooses_the_joints(verb, folder, said):
-    nothing = folder / "nothing.yaml"
-    nothing.write_text("/**:\n  ros__parameters: {}\n", encoding="utf-8")
-    expected = said(verb, "fixed.urdf", *CASES[verb], "--params", str(nothing))
-    same(said(verb, "grip.urdf", *CASES[verb], "--params", "joints.yaml"), expected)
 
 
 STUDY = """

@@ -3,8 +3,6 @@
 
 """The command ``robodyn``: its verbs, its help, and how it ends."""
 
-import contextlib
-import io
 import json
 import os
 import pkgutil
@@ -40,19 +38,12 @@ def robodyn(*arguments):
 
 
 @cache
-def help_of(*arguments):
-    """What ``--help`` prints into a pipe, in 80 columns; that of a verb comes from its parser in this process."""
-    if arguments:
-        parser = command.command_parser(arguments)
-        with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as out:
-            patch.setenv("COLUMNS", "80")
-            with pytest.raises(SystemExit) as end:
-                parser.parse_args([*arguments, "--help"])
-        assert end.value.code == 0
-        return out.getvalue()
-    done = robodyn("--help")
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout
+def help_of(*verb):
+    """The help of the command or of a verb, in 80 columns."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", "80")
+        whole = command.command_parser(verb)
+        return (command.verb_parsers(whole)[verb[0]] if verb else whole).format_help()
 
 
 @pytest.fixture
@@ -222,10 +213,8 @@ def test_ctrl_c_ends_what_runs_in_c_or_waits_for_a_process(line):
     assert err.splitlines()[-1] == "interrupted" and "Traceback" not in err
 
 
-def test_plugins_lists_what_the_registry_has():
-    done = robodyn("plugins", "--json")
-    assert done.returncode == 0
-    listed = json.loads(done.stdout)
+def test_plugins_lists_what_the_registry_has(command):
+    listed = command.json("plugins")
     assert {(plugin["kind"], plugin["name"]) for plugin in listed} == {
         (kind, name) for kind in GROUPS for name in rd.available(kind)
     }
@@ -237,9 +226,8 @@ def test_plugins_lists_what_the_registry_has():
         assert not plugin["problem"]
 
 
-def test_plugins_of_one_kind():
-    listed = json.loads(robodyn("plugins", "dynamics", "--json").stdout)
-    assert tuple(plugin["name"] for plugin in listed) == rd.available("dynamics")
+def test_plugins_of_one_kind(command):
+    assert tuple(plugin["name"] for plugin in command.json("plugins", "dynamics")) == rd.available("dynamics")
 
 
 def test_table_of_plugins_is_plain_and_fits_80_columns_when_piped():
@@ -271,9 +259,10 @@ def test_a_broken_plugin_is_shown_and_the_answer_is_no(monkeypatch, capsys):
     assert "no libfoo" in " ".join(capsys.readouterr().out.split())
 
 
-@pytest.mark.parametrize("words", [[], ["help"], ["help", "plan"]])
-def test_help_is_printed_without_a_verb_and_asked_for_by_its_name_too(words, command):
-    assert command(*words) == (0, help_of(*words[1:]), "")
+@pytest.mark.parametrize("words", ["", "--help", "help", "plan --help", "help plan"])
+def test_help_is_printed_without_a_verb_and_asked_for_by_its_name_too(words, command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert command(*words.split()) == (0, help_of(*(["plan"] if "plan" in words else [])), "")
 
 
 @pytest.mark.parametrize("no_wrap", [True, False])

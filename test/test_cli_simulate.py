@@ -18,7 +18,6 @@ import pytest
 
 import robodyn_ros as rd
 from robodyn_ros.cli.arm import requested_trajectory
-from robodyn_ros.cli.main import main
 from robodyn_ros.cli.verb import gather
 from robodyn_ros.simulation.trial_run import run_trial
 from robodyn_ros.tasks import make_loop, make_simulated
@@ -147,14 +146,6 @@ def test_the_tour_and_the_figures(tmp_path):
         assert joint["effort_greatest"] <= joint["effort_limit"]
 
 
-def test_a_limit_below_what_holds_the_arm_is_refused_with_the_number(capsys):
-    weak = ["simulate", PRR, "--duration", "0.1", "-p", "controller:effort_limits.elevator:=150.0"]
-    assert main(weak) == 2
-    said = " ".join(capsys.readouterr().err.split())
-    assert "effort_limits.elevator: 150 N is below what holds the arm: gravity takes 196.2 N or more" in said
-    assert main([*weak, "-p", "externally_supported:=true"]) == 0
-
-
 @pytest.mark.parametrize(
     ("given", "wrist"),
     [({}, 3600.0), ({"effort_limits.wrist": 20.0}, 2000.0), ({"effort_rate_limits.wrist": 1e301}, np.inf)],
@@ -182,10 +173,11 @@ def test_a_plan_is_simulated_with_its_efforts(command, tmp_path):
     assert "is not a plan of robodyn plan: 'effort'" in command.error(*run)
 
 
-def test_part_of_the_joints(command):
-    """By options, and by the parameters of the nodes: the same trial of two joints."""
+def test_part_of_the_joints(command, tmp_path):
+    """By options, which win over a file, and by the parameters of the nodes: the same trial of two joints."""
+    (tmp_path / "own.yaml").write_text("/**: {ros__parameters: {joints: [elevator, shoulder], seed: 3}}")
     chosen = (
-        ["--joints", "wrist,shoulder", "--lock", "elevator=0.7"],
+        ["--joints", "wrist,shoulder", "--lock", "elevator=0.7", "--params", tmp_path / "own.yaml"],
         ["--lock", "elevator=0.7"],
         ["-p", "joints:=[wrist, shoulder]", "-p", "locked_joints.elevator:=0.7"],
         ["-p", "joints:=[wrist, shoulder]", "-p", "initial_position.elevator:=0.7"],

@@ -28,15 +28,13 @@ def test_a_picture_and_a_cloud(tmp_path, command):
 
 
 def test_where_a_mass_can_be_held(tmp_path, command):
-    cloud = str(tmp_path / "map.ply")
-    code, out, _ = command("workspace", PRR, *FEW, "--payload", "2", "--out", cloud)
-    assert re.search(r"cells of \S+ m, payload \S+ to \S+ kg$", out.splitlines()[0])
-    assert (code, out.splitlines()[1]) == (0, "2 kg can be held in 100% of them")
-    code, out, _ = command("workspace", PRR, *FEW, "--payload", "500", "--out", cloud)
-    assert (code, out.splitlines()[1]) == (1, "500 kg can be held in 0% of them")
-    code, out, _ = command("workspace", PRR, *FEW, "--payload", "500", "--out", cloud, "--json")
-    found = json.loads(out)
-    assert (code, found["ratio"], found["link"], found["of"]) == (1, 0.0, "tool", "payload")
+    line = ("workspace", PRR, *FEW, "--out", tmp_path / "map.ply", "--payload")
+    first, second, *_ = command.out(*line, "2").splitlines()
+    assert re.search(r"cells of \S+ m, payload \S+ to \S+ kg$", first)
+    assert second == "2 kg can be held in 100% of them"
+    assert command.out(*line, "500", code=1).splitlines()[1] == "500 kg can be held in 0% of them"
+    found = command.json(*line, "500", code=1)
+    assert (found["ratio"], found["link"], found["of"]) == (0.0, "tool", "payload")
     assert 0.0 < found["least"] < found["greatest"] < 500.0 and found["cells"] > 50
 
 
@@ -58,19 +56,10 @@ def test_an_arm_without_limits_of_effort_holds_any_mass_everywhere(tmp_path, com
 
 
 def test_the_tool_is_no_link_that_does_not_move(tmp_path, command):
-    text = (
-        Path(PRR)
-        .read_text(encoding="utf-8")
-        .replace(
-            "</robot>",
-            """<link name="camera"/>
-        <joint name="to_camera" type="fixed"><parent link="base"/><child link="camera"/></joint></robot>""",
-        )
-    )
+    camera = link("camera") + joint("to_camera", "fixed", "base", "camera", None, limit=None)
     urdf = tmp_path / "arm.urdf"
-    urdf.write_text(text, encoding="utf-8")
-    code, out, _ = command("workspace", str(urdf), *FEW, "--out", str(tmp_path / "a.ply"), "--json")
-    assert (code, json.loads(out)["link"]) == (0, "tool")
+    urdf.write_text(Path(PRR).read_text(encoding="utf-8").replace("</robot>", f"{camera}</robot>"), encoding="utf-8")
+    assert command.json("workspace", urdf, *FEW, "--out", tmp_path / "a.ply")["link"] == "tool"
 
 
 def arm_in_space() -> str:
@@ -102,9 +91,8 @@ def test_an_arm_in_space_is_drawn_in_slices_and_a_mass_is_asked_for(tmp_path, co
     from matplotlib.image import imread
 
     picture = imread(out)
-    assert (
-        picture[:3].min() == picture[-3:].min() == picture[:, :3].min() == picture[:, -3:].min() == 1.0
-    )  # nothing is cut off at the edges
+    edges = picture[:3], picture[-3:], picture[:, :3], picture[:, -3:]
+    assert [edge.min() for edge in edges] == [1.0] * 4  # nothing is cut off there
 
 
 @pytest.mark.parametrize("scale", [0.05, 30.0])

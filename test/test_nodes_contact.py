@@ -49,7 +49,7 @@ def push(force, frame="tool"):
 
 @pytest.mark.parametrize("source", ["commanded", "measured", "sensor"])
 def test_a_push_is_told(graph, prr, source):
-    """By the loop in its thread, by the efforts of joint_states, and by a sensor."""
+    """By the loop in its thread, by the efforts of joint_states, and by a sensor; a simulated one ends by itself."""
     contact = {"contact.observe": "tool", "tool": "tool", "contact.effort_source": source}
     if source == "sensor":
         contact |= {"contact.sensor_load": [0.5, 0.1, 0.0, 0.0]}
@@ -74,7 +74,7 @@ def test_a_push_is_told(graph, prr, source):
     else:
         graph.wait(lambda: efforts and wrenches, "what acts from outside")
         hand, held = graph.talk(WrenchStamped, "simulator/apply_wrench"), [force]
-        graph.node.create_timer(0.02, lambda: hand.publish(push(held[0])))
+        timer = graph.node.create_timer(0.02, lambda: hand.publish(push(held[0])))
 
         def feel():
             return np.abs(wrench_of(wrenches[-1])[[0, 2]] - force[[0, 2]]).max() < 0.05
@@ -90,6 +90,12 @@ def test_a_push_is_told(graph, prr, source):
 
     graph.wait(is_told, "the efforts of the push")
     assert list(efforts[-1].name) == list(START)
+
+    def nothing():
+        if source == "sensor":
+            feel()
+        return np.abs(wrench_of(wrenches[-1])).max() < 0.1
+
     if source != "sensor":  # nothing moves that arm
         graph.wait(lambda: energies, "the energy of the tool")
         held[0] = -force
@@ -97,12 +103,20 @@ def test_a_push_is_told(graph, prr, source):
         energy, mass = max(tuple(message.data) for message in energies)
         assert 0.1 < mass < 1e3  # [kg]
         assert np.sqrt(2.0 * energy / mass) < 1.0  # a push of 6 N makes it no faster [m/s]
-        graph.wait(lambda: np.abs(wrench_of(wrenches[-1])[[0, 2]] + force[[0, 2]]).max() < 0.05, "the other push")
 
-    def nothing():
-        if source == "sensor":
-            feel()
-        return np.abs(wrench_of(wrenches[-1])).max() < 0.1
+        def other():
+            return np.abs(wrench_of(wrenches[-1])[[0, 2]] + force[[0, 2]]).max() < 0.05
+
+        graph.wait(other, "the other push")
+        timer.cancel()
+        graph.wait(nothing, "the end of the push by itself")
+
+        def refused():
+            return graph.count("simulator", "wrench refused")
+
+        graph.send(hand, push(force, "nothing"), refused, "the refusal of a push at no link")
+        timer.reset()
+        graph.wait(other, "the same push again")
 
     def tared():
         """Once more if the push had ended meanwhile, because this process was late."""

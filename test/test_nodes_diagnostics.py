@@ -28,6 +28,7 @@ from robodyn_ros.control.core_library import CODES
 from robodyn_ros.control.core_settings import RUN, array_at
 from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.faults.table import FAULTS
+from robodyn_ros.control.laws.base import Reference
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.nodes.common.client_library import RCLError
 from robodyn_ros.nodes.common.diagnostics import RECENT, library_log
@@ -234,8 +235,6 @@ def rate(on):
 
 def following(on, far=0.04):
     """Every reference is out of the arm's reach, and a new one comes as soon as it is taken."""
-    from robodyn_ros.control.laws.base import Reference
-    from robodyn_ros.errors import NotReadyError
 
     def step():
         with suppress(NotReadyError):

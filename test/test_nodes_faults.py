@@ -19,7 +19,7 @@ import faulty_plugins
 import numpy as np
 import pytest
 from fault_rig import DRIFT, EXACT, FREQUENCY, NAMES, NEAR, PERIOD, POSE, Rig, older, unchanged
-from ros_graph import own_graph
+from ros_graph import own_graph, server
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -38,6 +38,7 @@ FAR = np.array([1.0, 4.0, 4.0])
 
 @pytest.fixture(scope="module")
 def rig(tmp_path_factory, prr):
+    server()  # before the path has the plugins, which other tests' nodes are not to find
     folder = tmp_path_factory.mktemp("faults")
     faulty_plugins.install(folder / "plugins")
     with pytest.MonkeyPatch.context() as patch:
@@ -327,18 +328,17 @@ def test_references_that_cannot_be(rig):
             kind = "reference refused" if isinstance(message, JointState) else "trajectory refused"
             before = rig.count(kind)
 
-            def counted(kind=kind, before=before, message=message):
-                publishers[type(message)].publish(message)
+            def counted(kind=kind, before=before):
                 return rig.count(kind) > before
 
-            rig.graph.wait(counted, f"{kind}: {message}")
+            rig.graph.send(publishers[type(message)], message, counted, f"{kind}: {message}")
     assert "reference age [s]" not in rig.graph.diagnostics("controller")
+    good = JointState(name=["wrist"], position=[POSE[2]])
 
     def taken():
-        publishers[JointState].publish(JointState(name=["wrist"], position=[POSE[2]]))
         return float(rig.graph.diagnostics("controller").get("reference age [s]", 9.0)) < 1.0
 
-    rig.graph.wait(taken, "the age of a good one")
+    rig.graph.send(publishers[JointState], good, taken, "the age of a good one")
     for publisher in publishers.values():
         rig.graph.node.destroy_publisher(publisher)
 
@@ -362,8 +362,20 @@ def test_parameters_that_are_not_numbers(rig):
         result = rig.graph.set("controller", **{name: value})[0]
         assert not result.successful, name
         assert result.reason
+    assert "effort_limits.wrist out of range" in rig.graph.set("controller", effort_limits__wrist=1e3)[0].reason
+    misspelt = rig.graph.set("controller", gains__sholder__freq=1.0)[0]
+    assert not misspelt.successful and "(is it 'gains.shoulder.natural_frequency'?)" in misspelt.reason
     assert rig.graph.set("controller", cartesian_impedance__stiffness=[500, 500, 500, 30, 30, 30])[0].successful
     rig.until("the usual command", rig.usual, time.monotonic())
+
+
+def test_a_gain_counts_at_once(rig):
+    """A whole number, as ``ros2 param set`` sends it. The drift is damped by 2ζω."""
+    rig.as_usual()
+    more = 2.0 * (5.0 - FREQUENCY) * DRIFT * [0.0, 1.0, 0.0]
+    for frequency, added in ((5, more), (FREQUENCY, 0.0 * more)):
+        assert rig.graph.set("controller", gains__shoulder__natural_frequency=frequency)[0].successful
+        rig.until("its damping", rig.usual - rig.mass_matrix @ added, time.monotonic())
 
 
 def test_parameters_that_defeat_the_net(rig):

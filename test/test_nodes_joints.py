@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
+from test_nodes_states import Arm
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import robodyn_ros as rd
@@ -125,37 +126,25 @@ def test_a_message_about_the_fingers_takes_the_place_of_no_state(graph, prr):
 
 def test_states_in_several_messages(graph, prr):
     """Elevator and shoulder in one message, the wrist in another, the finger in a third."""
-    parameters = {"robot_description": with_fingers(prr), "joints": ARM, "state_timeout": 0.3, "state_publishers": 3}
-    graph.start("controller", **parameters)
-    commands = graph.listen(JointState, "controller/joint_commands", 100)
-    publishers = [graph.talk(JointState, "joint_states") for _ in range(3)]
-    parts = [({"elevator": 0.3, "shoulder": -0.9}), ({"wrist": 0.4}), ({"grip": 0.17})]
+    graph.start("controller", robot_description=with_fingers(prr), joints=ARM, state_timeout=0.3)
+    arm, wrist, grip = Arm(graph), {"wrist": 0.4}, {"grip": 0.17}
+    two = {"elevator": 0.3, "shoulder": -0.9}
+    model = rd.create_dynamics("rnea", rd.load_robot(with_fingers(prr)).reduced(locked=grip))
+    expected = model.gravity([0.3, -0.9, 0.4])
 
-    def publish(which):
-        for index in which:
-            message = JointState(name=list(parts[index]), position=list(parts[index].values()))
-            message.velocity = [0.0] * len(message.name)
-            message.header.stamp = graph.node.get_clock().now().to_msg()
-            publishers[index].publish(message)
-
-    def commanded():
-        publish((0, 1, 2))
-        return len(commands) > 20
-
-    graph.wait(commanded, "commands to states in parts")
-    assert list(commands[-1].name) == ARM
-    expected = rd.create_dynamics("rnea", rd.load_robot(with_fingers(prr)).reduced(locked={"grip": 0.17})).gravity(
-        [0.3, -0.9, 0.4]
-    )
+    def publish(*parts):
+        for part in parts:
+            arm.state(name=part, position=part.values(), velocity=[0.0] * len(part))
 
     def holds():
-        publish((0, 1, 2))
-        return np.abs(np.array(commands[-1].effort) - expected).max() < 0.05
+        publish(two, wrist, grip)
+        return len(arm.commands) > 20 and np.abs(np.array(arm.commands[-1].effort) - expected).max() < 0.05
 
     graph.wait(holds, "the efforts that hold the arm with its fingers")
+    assert list(arm.commands[-1].name) == ARM
 
     def missed():
-        publish((0, 2))
+        publish(two, grip)
         said = graph.diagnostics("controller")
         return said["message"].startswith("no joint states") and int(said.get("state refused", 0)) > 0
 
@@ -167,30 +156,18 @@ def test_a_joint_that_carries_the_arm_must_stand_where_the_model_has_it(graph, p
     """The elevator is left out: states are refused while it stands elsewhere, and the message says what to do."""
     parameters = {"robot_description": prr, "joints": ["wrist", "shoulder"], "state_timeout": 0.5}
     graph.start("controller", locked_joints={"elevator": 0.4}, realtime=realtime, **parameters)
-    commands = graph.listen(JointState, "controller/joint_commands", 100)
-    publisher, height = graph.talk(JointState, "joint_states"), 0.9
-
-    def publish():
-        message = JointState(name=["elevator", "shoulder", "wrist"], position=[height, -0.9, 0.4], velocity=[0.0] * 3)
-        message.header.stamp = graph.node.get_clock().now().to_msg()
-        publisher.publish(message)
+    arm = Arm(graph)
 
     def refused():
-        publish()
+        arm.state(position=[0.9, -0.9, 0.4])
         return graph.count("controller", "state refused") > 2
 
     graph.wait(refused, "states to be refused")
-    assert not commands
+    assert not arm.commands
     (controller,) = graph._processes
     assert "joint 'elevator' carries the arm and is locked at 0.4, but stands at 0.9" in controller.output
-    height = 0.4005
-
-    def commanded():
-        publish()
-        return len(commands) > 5
-
-    graph.wait(commanded, "commands")
-    assert list(commands[-1].name) == ["wrist", "shoulder"]
+    graph.wait(lambda: arm.state(position=[0.4005, -0.9, 0.4]) and len(arm.commands) > 5, "commands")
+    assert list(arm.commands[-1].name) == ["wrist", "shoulder"]
 
 
 class Clock:

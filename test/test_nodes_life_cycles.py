@@ -19,6 +19,7 @@ import pytest
 from heap import heap_size
 from rclpy.parameter import Parameter
 from rclpy.serialization import serialize_message
+from ros_graph import by_stamp
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
@@ -224,7 +225,7 @@ def test_an_entity_that_is_destroyed_is_called_no_more(there, kind):
         there.drives.destroy_client(client)
 
 
-def test_who_waits_for_a_service_is_answered_by_a_cleanup(there):
+def test_an_arm_that_is_not_held_is_not_moved_and_who_waits_for_a_service_is_answered_by_a_cleanup(there):
     """And a service that there is nothing for says so, instead of being no service."""
     node = there.node
     services = ("estimate_payload", "save_estimates", "hold", "enable")
@@ -235,10 +236,18 @@ def test_who_waits_for_a_service_is_answered_by_a_cleanup(there):
         there.until(future.done)
         return future.result()
 
-    for name, client in clients.items():
-        found = answer(client.call_async(client.srv_type.Request()))
+    def call(name, **fields):
+        return answer(clients[name].call_async(clients[name].srv_type.Request(**fields)))
+
+    for name in services:
+        found = call(name)
         assert not found.success and "not configured" in found.message, name
     there.change("configure", "activate")
+    for state in ("waiting", "disabled"):
+        found = call("estimate_payload")
+        assert not found.success and state in found.message
+        assert call("enable", data=False).success
+    assert call("enable", data=True).success
     there.be_answered()
     waiting = clients["estimate_payload"].call_async(Trigger.Request())
     there.until(lambda: node._configured.payload._response is not None)
@@ -298,6 +307,20 @@ def test_python_looks_after_a_thread_less_often_than_after_a_loop_that_it_calls(
     there.change("deactivate")
     there.until(lambda: timer.timer_period_ns == 1e9 * closed_loop.WATCH_PERIOD)
     there.change("cleanup")
+
+
+def test_whoever_subscribes_to_the_terms_while_states_stream_is_told_of_every_command(there):
+    """States that come all the time leave no gap in which somebody would look for subscribers."""
+    there.change("configure", "activate")
+    there.be_answered()
+    told = []
+    subscription = there.drives.create_subscription(JointState, "controller/efforts/gravity", told.append, 100)
+    there.until(lambda: told or there.send())
+    begin = min(by_stamp(told))
+    there.be_answered(20)
+    there.until(lambda: {when for when in by_stamp(there.commands) if when >= begin} <= set(by_stamp(told)))
+    there.drives.destroy_subscription(subscription)
+    there.change("deactivate", "cleanup")
 
 
 def test_the_priority_goes_to_the_thread_that_runs_the_loop(there, monkeypatch):

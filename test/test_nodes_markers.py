@@ -49,10 +49,8 @@ def test_markers_show_the_arm_that_is_there(graph):
 
     graph.wait(lambda: latest("reference") and latest("effort"), "the ghost of the reference and efforts")
     markers = shown[-1].markers
-    assert {marker.ns for marker in markers} == {*LAYERS, "reference"} - {
-        "trace",
-        "skeleton",
-    }  # and no tool that nobody tells of
+    # Of no tool has anybody told.
+    assert {marker.ns for marker in markers} == {*LAYERS, "reference"} - {"trace", "skeleton"}
     assert {marker.header.frame_id for marker in markers} == {"base"}
     assert {marker.header.stamp.sec for marker in markers} == {1}
     keys = [(marker.ns, marker.id) for marker in markers]

@@ -3,25 +3,17 @@
 
 """The law ``mpc`` in the controller node, in lockstep with the simulator: however long it thinks, time waits for it."""
 
-from closed_loop_scenario import follows_a_trajectory
+from closed_loop_scenario import START, follows_a_trajectory
 
 import robodyn_ros as rd
-
-START = {"elevator": 0.3, "shoulder": -0.9, "wrist": 0.4}
-
-
-def reported(message):
-    return {item.key: item.value for item in message.status[0].values}
 
 
 def test_follows_a_trajectory_and_says_when_it_could_not_solve(graph, prr):
     """After a switch to it from a law in the loop's thread, where the law and the thread would wait for each other."""
-    from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-
     # What is compiled for the law is in the cache before anybody waits for it.
     rd.create_controller("mpc", rd.create_dynamics("rnea", rd.load_robot(prr)), 1.0, 1.0)
     graph.start_arm(prr, {"initial_position": START}, lockstep=True, **{"mpc.budget": 60.0})
-    diagnostics = graph.listen(DiagnosticArray, "/diagnostics", 1000)
+    late = "mpc solutions too late, computed torque instead"
 
     def runs(law, realtime):
         values = graph.diagnostics("controller")
@@ -31,18 +23,16 @@ def test_follows_a_trajectory_and_says_when_it_could_not_solve(graph, prr):
     graph.set("controller", controller="mpc")
     graph.wait(lambda: runs("mpc", "off: the law MPC runs as Python"), "a loop outside of its thread")
     follows_a_trajectory(graph)
-    values = reported([m for m in diagnostics if "controller" in m.status[0].name][-1])
+    values = graph.diagnostics("controller")
     assert float(values["mpc solutions used"]) > 100
-    assert float(values["mpc solutions too late, computed torque instead"]) == 0
+    assert float(values[late]) == 0
 
     # A law without time to think does what computed torque does, and complains.
     graph.set("controller", **{"mpc.budget": 0.0})
-    told = len(diagnostics)
 
     def complains():
-        new = [m for m in diagnostics[told:] if "controller" in m.status[0].name]
-        return any(m.status[0].level == DiagnosticStatus.WARN and float(
-            reported(m)["mpc solutions too late, computed torque instead"]) > 0 for m in new)  # fmt: skip
+        values = graph.diagnostics("controller")
+        return values["level"] == "1" and float(values[late]) > 0
 
     graph.wait(complains, "a complaint")
     graph.set("controller", controller="computed_torque")

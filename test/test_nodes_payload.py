@@ -13,7 +13,7 @@ from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import InertiaStamped
 from sensor_msgs.msg import JointState
-from std_srvs.srv import SetBool, Trigger
+from std_srvs.srv import Trigger
 
 import robodyn_ros as rd
 from robodyn_ros.control.motion.own_motions import PayloadSettings
@@ -145,13 +145,3 @@ def test_what_the_adaptive_law_learns_is_read_published_frozen_and_saved(graph, 
     learnt = saved["Adaptive"]["bodies"]["hand"]
     assert learnt[0] > 1.5
     graph.wait(lambda: mass() == pytest.approx(learnt[0], rel=1e-5), "the same, frozen")
-
-
-def test_an_arm_that_is_not_held_is_not_moved(graph, prr):
-    graph.start("controller", robot_description=prr)
-    graph.wait(lambda: graph.node.count_publishers("controller/commands"), "a configured controller")
-    for state in ("waiting", "disabled"):
-        answer = graph.call(Trigger, "controller/estimate_payload")
-        assert not answer.success
-        assert state in answer.message
-        assert graph.call(SetBool, "controller/enable", data=False).success

@@ -96,39 +96,27 @@ def test_the_command_sends_a_plan_to_the_controller(graph, prr):
     graph.wait(lambda: abs(np.array(states[-1].position) - there).max() < 2e-3, "the arm there", 60.0)
 
 
-def test_a_target_out_of_reach_is_refused_with_the_reason(graph, prr):
-    graph.start("planner", robot_description=prr, time_limit=60.0)
-    states, rest = (
-        graph.talk(JointState, "joint_states"),
-        JointState(name=JOINTS, position=[0.0] * 3, velocity=[0.0] * 3),
-    )
-    graph.node.create_timer(0.05, lambda: states.publish(rest))
-    graph.wait(lambda: graph.diagnostics("planner")["message"] == "waiting for a target", "a planner that sees the arm")
-    targets = graph.talk(PoseStamped, "planner/plan_to/pose")
-    pose = np.eye(4)
-    pose[:3, 3] = 4.0, 0.0, 1.0
-    message = PoseStamped(pose=to_pose(pose))
-    message.header.frame_id = "base"
-    targets.publish(message)
-
-    def refused():
-        return "out of reach" in graph.diagnostics("planner")["message"]
-
-    graph.wait(refused, "the refusal", 60.0)
-    message.header.frame_id = "moon"
-    targets.publish(message)
-    graph.wait(lambda: "'moon'" in graph.diagnostics("planner")["message"], "the refusal of an unknown frame")
-
-
-def test_a_cost_that_is_none_is_told_at_once_and_refused_later(graph, prr):
-    planner = graph.start("planner", robot_description=prr, cost="fast")
+def test_a_cost_that_is_none_and_a_target_out_of_reach_are_refused_with_the_reason(graph, prr):
+    planner = graph.start("planner", robot_description=prr, cost="fast", time_limit=60.0)
     graph.wait(lambda: "cost: 'fast' is not one of time, effort, smoothness" in planner.output, "what is wrong")
     assert "cost: 'fast'" in graph.diagnostics("planner")["message"]
-    (refused,) = graph.set("planner", cost="quick")
-    assert not refused.successful and "cost: 'quick' is not one of" in refused.reason
-    (refused,) = graph.set("planner", obstacles="nowhere.yaml")
-    assert not refused.successful and "nowhere.yaml" in refused.reason
+    for change, said in (({"cost": "quick"}, "cost: 'quick' is not one of"), ({"obstacles": "none.yaml"}, "none.yaml")):
+        (refused,) = graph.set("planner", **change)
+        assert not refused.successful and said in refused.reason
     assert graph.set("planner", cost="time")[0].successful
+    states, rest = graph.talk(JointState, "joint_states"), JointState(name=JOINTS, position=[0.0] * 3)
+    rest.velocity = [0.0] * 3
+    graph.node.create_timer(0.05, lambda: states.publish(rest))
+    targets, pose = graph.talk(PoseStamped, "planner/plan_to/pose"), np.eye(4)
+    pose[:3, 3] = 4.0, 0.0, 1.0
+    message = PoseStamped(pose=to_pose(pose))
+    for frame, said in (("base", "out of reach"), ("moon", "'moon'")):
+        message.header.frame_id = frame
+
+        def said_so(said=said):
+            return said in graph.diagnostics("planner")["message"]
+
+        graph.send(targets, message, said_so, f"the refusal: {said}")
 
 
 @pytest.mark.parametrize(

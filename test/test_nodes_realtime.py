@@ -17,7 +17,6 @@ from test_nodes_scheduling import permitted, policies
 from test_nodes_states import NAMES, POSE, Arm
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from robodyn_ros.nodes.common.messages import seconds
 from robodyn_ros.nodes.common.parameters import declare_settings
 from robodyn_ros.nodes.controller.parameters import RealtimeSettings
 
@@ -27,68 +26,43 @@ FUNCTIONS = ("malloc", "calloc", "realloc", "free", "memalign", "mmap", "mutex",
 """As the enum of ``count_calls.c``."""
 
 
-@pytest.mark.parametrize(("given", "taken"), [(True, "on"), (False, "off"), ("auto", "auto")])
-def test_on_and_off_may_be_booleans(graph, given, taken):
+def test_on_and_off_may_be_booleans(graph):
     """YAML reads on and off as booleans; when the node starts, and when a parameter is set."""
     node = graph.node
-    node._parameter_overrides["realtime"] = Parameter("realtime", value=given)
-    declare_settings(node, RealtimeSettings)
-    assert node.get_parameter("realtime").value == taken
-    for before in ("auto", "on"):
-        assert node.set_parameters([Parameter("realtime", value=before)])[0].successful
-        assert node.set_parameters([Parameter("realtime", value=given)])[0].successful
+    for given, taken in ((True, "on"), (False, "off"), ("auto", "auto")):
+        node._parameter_overrides["realtime"] = Parameter("realtime", value=given)
+        declare_settings(node, RealtimeSettings)
         assert node.get_parameter("realtime").value == taken
-    refused = node.set_parameters([Parameter("realtime", value="sometimes")])[0]
-    assert not refused.successful
-    assert "realtime: must be one of auto, on, off, not 'sometimes'" in refused.reason
+        for before in ("auto", "on"):
+            assert node.set_parameters([Parameter("realtime", value=before)])[0].successful
+            assert node.set_parameters([Parameter("realtime", value=given)])[0].successful
+            assert node.get_parameter("realtime").value == taken
+        refused = node.set_parameters([Parameter("realtime", value="sometimes")])[0]
+        assert not refused.successful
+        assert "realtime: must be one of auto, on, off, not 'sometimes'" in refused.reason
+        node.undeclare_parameter("realtime")
 
 
-def test_whoever_subscribes_to_the_terms_while_states_stream_gets_them(graph, prr):
-    """States that come all the time leave no gap in which somebody would look for subscribers."""
-    graph.start_arm(prr, {"state_rate": 500.0}, realtime="on")
-    commands = graph.listen(JointState, "controller/joint_commands", 1000)
-    graph.wait(lambda: len(commands) > 100, "commands")
-    for topic in ("tracking_error", "efforts/gravity"):
-        found = graph.listen(JointState, f"controller/{topic}", 1000)
-        graph.wait(lambda found=found: len(found) > 100, topic)
-        stamps = [seconds(message.header.stamp) for message in found][-50:]
-        assert np.diff(stamps).max() < 0.05, "every command is told of"
-
-
-def sender(graph):
-    """A function that publishes a state of the joints that are named, to a controller that has been started."""
+def test_messages_of_a_gripper_leave_the_loop_in_its_thread_and_states_in_parts_are_answered_outside_of_it(graph, prr):
+    """A gripper's come before the first state and between the states. A loop that had to be in its thread warns."""
+    controller = graph.start("controller", robot_description=prr, realtime="on")
     publisher = graph.talk(JointState, "joint_states")
 
-    def sent(*names):
+    def send(*names):
         message = JointState(name=list(names), position=[0.1] * len(names), velocity=[0.0] * len(names))
         message.header.stamp = graph.node.get_clock().now().to_msg()
         publisher.publish(message)
 
-    return sent
-
-
-def test_messages_of_a_gripper_leave_the_loop_in_its_thread(graph, prr):
-    """They come before the arm's first state, and between its states."""
-    controller = graph.start("controller", robot_description=prr, realtime="on")
-    send = sender(graph)
     said = "waiting for usable joint states"
     graph.wait(lambda: send("finger") or said in controller.output, "a controller that waits")
     commands = graph.listen(JointState, "controller/joint_commands")
     graph.wait(lambda: send(*NAMES) or send("finger") or len(commands) > 10, "commands")
     assert graph.diagnostics("controller")["realtime"].startswith("on")
-    assert "realtime: off" not in controller.output
-
-
-def test_states_in_parts_are_answered_outside_of_the_thread_and_a_loop_that_had_to_be_in_it_warns(graph, prr):
-    controller = graph.start("controller", robot_description=prr, realtime="on")
-    send = sender(graph)
-    commands = graph.listen(JointState, "controller/joint_commands")
-    graph.wait(lambda: send(*NAMES) or len(commands) > 10, "commands")
+    assert "[controller]: realtime: on" in controller.output and "realtime: off" not in controller.output
     warning = r"\[WARN\] \[\S+\] \[controller\]: realtime: off: joint states come in parts"
     graph.wait(lambda: send(*NAMES[:1]) or send(*NAMES[1:]) or re.search(warning, controller.output), "a warning")
     count = len(commands)
     graph.wait(lambda: send(*NAMES[:1]) or send(*NAMES[1:]) or len(commands) > count + 10, "commands again")
-    assert "[controller]: realtime: on" in controller.output
 
 
 @pytest.fixture

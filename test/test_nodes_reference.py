@@ -1,22 +1,15 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The tables of docs/reference/nodes are those of the running nodes, and their parameters those of the library."""
+"""The tables of docs/reference/nodes are those of the running nodes."""
 
 import re
-from dataclasses import fields
 
 import pytest
-from node_tables import NAMES, described, pages, parameter_rows, quality, rows
-from rclpy.parameter import parameter_value_to_python
+from node_tables import NAMES, pages, parameter_rows, quality, rows
 from ros_graph import own_graph
-from sensor_msgs.msg import JointState
 
 import robodyn_ros as rd
-from robodyn_ros.control.faults.settings import SafetySettings
-from robodyn_ros.nodes.simulator.node import PaceSettings, SimulatorSettings
-from robodyn_ros.settings import parameter_name
-from robodyn_ros.simulation.hardware import default_values
 
 NODES = {
     "controller": {},
@@ -104,39 +97,3 @@ def test_parameters(node):
     missing, surplus = ("\n".join(sorted(set(one) - set(other))) for one, other in ((made, listed), (listed, made)))
     assert not missing and not surplus, f"{name}*.md lack:\n{missing}\nand have too much:\n{surplus}"
     assert len(listed) == len(made), "a parameter is listed twice"
-
-
-@pytest.mark.parametrize("node", ["controller", "simulator"], indirect=True)
-def test_defaults_are_those_of_the_library(node):
-    name, _, graph = node
-    expected = {}
-    for settings in {"controller": (SafetySettings,), "simulator": (PaceSettings, SimulatorSettings)}[name]:
-        expected |= {parameter_name(item, ""): item.default for item in fields(settings)}
-    if name == "simulator":
-        defaults = default_values(rd.load_robot("prr"))
-        expected |= {key: list(value) if isinstance(value, tuple) else value for key, value in defaults.items()}
-    found = described(graph, name)
-    assert expected == {key: parameter_value_to_python(found[key][1]) for key in expected}
-
-
-def test_bad_values_are_refused_with_the_reason_and_good_ones_count_at_once(graph, prr):
-    graph.start("controller", robot_description=prr)
-    graph.wait(lambda: graph.node.count_publishers("controller/commands"), "a configured controller")
-    frequency = "gains__shoulder__natural_frequency"
-    assert "effort_limits.wrist out of range" in graph.set("controller", effort_limits__wrist=1e3)[0].reason
-    assert f"(is it {frequency.replace('__', '.')!r}?)" in graph.set("controller", gains__sholder__freq=1.0)[0].reason
-    feedback = graph.listen(JointState, "controller/efforts/feedback", 10)
-    publisher = graph.talk(JointState, "joint_states")
-    moving = JointState(name=["elevator", "shoulder", "wrist"], position=[0.0] * 3, velocity=[0.0, 0.01, 0.0])
-
-    def damping():
-        feedback.clear()
-        graph.wait(lambda: publisher.publish(moving) or feedback, "the feedback term")
-        return -feedback[0].effort[1] / 0.01
-
-    assert graph.set("controller", **{frequency: 10.0})[0].successful
-    # Held where it is, the feedback is M22 * 2ζω * velocity error: it grows with ω and nothing else.
-    before = damping()
-    assert not graph.set("controller", **{frequency: -30})[0].successful
-    assert graph.set("controller", **{frequency: 12})[0].successful  # a whole number, as `ros2 param set` sends it
-    graph.wait(lambda: damping() == pytest.approx(1.2 * before, rel=1e-6), "a fifth more damping")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from closed_loop_scenario import follows_a_trajectory
+from closed_loop_scenario import START, follows_a_trajectory
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
@@ -93,7 +93,7 @@ def test_the_loop_closes_through_it_whatever_its_order(graph, prr, tmp_path):
         "simulator",
         "-r", f"joint_states:={hardware['joint_states_topic']}",
         "-r", f"joint_commands:={hardware['joint_commands_topic']}",
-        robot_description=urdf, initial_position={"elevator": 0.3, "shoulder": -0.9, "wrist": 0.4},
+        robot_description=urdf, initial_position=START,
         state_rate=250.0, lockstep=True,
     )  # fmt: skip
     given = {"robot_description": urdf, "use_sim_time": True, "joints": list(manager.joints)}

@@ -69,68 +69,53 @@ def test_a_controller_has_its_priority_while_it_is_active(fresh, prr):
     assert fresh.diagnostics("controller")["scheduling"].startswith("ordinary")
 
 
-def test_threads_that_plan_stay_ordinary(graph, monkeypatch):
-    declare_scheduling(graph.node, SchedulingSettings(thread_priority=12))
-    raised = {}
-    monkeypatch.setattr(os, "sched_setscheduler", lambda thread, policy, p: raised.update({thread: (policy, p)}))
-    done = threading.Event()
-    planner = threading.Thread(target=done.wait)
-    planner.start()
-    try:
-        made = Scheduling(graph.node)
-        made.begin()
-    finally:
-        done.set()
-        planner.join()
-    assert planner.native_id not in raised
-    policy, priority = raised[threading.get_native_id()]
-    assert (policy, priority.sched_priority) == (os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, 12)
-    assert made.state == "SCHED_FIFO 12"
-    made.end()
-    assert raised[threading.get_native_id()][0] == os.SCHED_OTHER | os.SCHED_RESET_ON_FORK
-    assert made.state == "ordinary"
-
-
-def test_processors_stay_awake_while_it_is_active(graph, monkeypatch, tmp_path):
-    kernel = tmp_path / "cpu_dma_latency"
+def test_threads_that_plan_stay_ordinary_and_processors_awake_while_it_is_active(graph, monkeypatch, tmp_path):
+    kernel, raised, done = tmp_path / "cpu_dma_latency", {}, threading.Event()
     kernel.write_bytes(b"    ")
     monkeypatch.setattr(scheduling, "DMA_LATENCY", kernel)
-    monkeypatch.setattr(os, "sched_setscheduler", lambda *_: None)
+    monkeypatch.setattr(os, "sched_setscheduler", lambda thread, policy, p: raised.update({thread: (policy, p)}))
     declare_scheduling(graph.node, SchedulingSettings(thread_priority=12))
+    planner = threading.Thread(target=done.wait)
+    planner.start()
     made = Scheduling(graph.node)
 
     def is_open():
         held = [Path(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd")]
         return any(entry.exists() and entry.samefile(kernel) for entry in held)
 
-    once_running(graph.node, made.begin)
-    graph.wait(is_open, "the executor to run it")
+    try:
+        once_running(graph.node, made.begin)
+        graph.wait(is_open, "the executor to run it")
+    finally:
+        done.set()
+        planner.join()
     assert kernel.read_bytes() == bytes(4)  # no latency at all
+    assert planner.native_id not in raised
+    policy, priority = raised[threading.get_native_id()]
+    assert (policy, priority.sched_priority) == (os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, 12)
+    assert made.state == "SCHED_FIFO 12"
     made.end()
-    assert not is_open()
+    assert raised[threading.get_native_id()][0] == os.SCHED_OTHER | os.SCHED_RESET_ON_FORK
+    assert made.state == "ordinary" and not is_open()
     monkeypatch.setattr(scheduling, "DMA_LATENCY", tmp_path / "nowhere" / "cpu_dma_latency")
     made.begin()  # goes on where it is not permitted
     assert made.state == "SCHED_FIFO 12"
     made.end()
 
 
-def test_memory_is_not_locked_under_a_limit(graph, monkeypatch):
+def test_what_is_not_permitted_is_said_and_memory_is_not_locked_under_a_limit(graph, monkeypatch):
     """For then an allocation would fail some day."""
+
+    def refuse(*_):
+        raise PermissionError(1, "Operation not permitted")
+
     graph.node.declare_parameter("lock_memory", True)
     declare_scheduling(graph.node, SchedulingSettings())
     monkeypatch.setattr(scheduling.resource, "getrlimit", lambda _: (8 << 20, 8 << 20))
     monkeypatch.setattr(scheduling, "CAP_IPC_LOCK", 63)  # which nobody has
-    Scheduling(graph.node)
-    assert "VmLck:\t       0 kB" in Path("/proc/self/status").read_text()
-
-
-def test_what_is_not_permitted_is_said_and_nothing_else(graph, monkeypatch):
-    def refuse(*_):
-        raise PermissionError(1, "Operation not permitted")
-
-    declare_scheduling(graph.node, SchedulingSettings())
     monkeypatch.setattr(os, "sched_setscheduler", refuse)
     made = Scheduling(graph.node)
+    assert "VmLck:\t       0 kB" in Path("/proc/self/status").read_text()
     made.begin()
     assert made.state == "ordinary; SCHED_FIFO 50 is refused"
     made.end()

@@ -4,14 +4,12 @@
 """The simulator node by itself: time, brakes, commands good and bad, and its services."""
 
 import math
-from collections import deque
 from types import SimpleNamespace
 from unittest.mock import Mock
 
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import Vector3, WrenchStamped
 from ros_graph import nanoseconds
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
@@ -31,12 +29,8 @@ def rate_of_the_node(graph):
     graph.state_rate = 0.0
 
 
-@pytest.fixture
-def simulator(graph, prr):
-    return graph.start("simulator", robot_description=prr, initial_position=START, diagnostics_rate=50.0)
-
-
-def test_states_come_with_simulated_time_and_the_clock_with_them(graph, simulator):
+def test_states_come_with_simulated_time_and_commands_act_until_the_next_if_they_are_good(graph, prr):
+    graph.start("simulator", robot_description=prr, initial_position=START, diagnostics_rate=50.0)
     states, clocks = graph.listen(JointState, "joint_states", 1000), graph.listen(Clock, "/clock", 1000)
     graph.wait(lambda: len(states) > 500 and len(clocks) > 20, "a second of states")
     stamps = np.array([nanoseconds(state.header.stamp) for state in states])
@@ -46,13 +40,44 @@ def test_states_come_with_simulated_time_and_the_clock_with_them(graph, simulato
     # Nobody has commanded anything: the brakes hold.
     assert states[-1].name == list(START)
     assert list(states[-1].position) == list(START.values())
-    factors = deque(maxlen=20)
+    commands_act_and_bad_ones_are_refused_and_counted(graph)
 
-    def steady():  # after the machine stood still, time goes faster until it has made up for that
-        factors.append(float(graph.diagnostics("simulator")["real-time factor"]))
-        return len(factors) == factors.maxlen and np.mean(factors) == pytest.approx(1.0, abs=0.2)
 
-    graph.wait(steady, "simulated time that passes as real time does")
+def commands_act_and_bad_ones_are_refused_and_counted(graph):
+    states = graph.listen(JointState, "joint_states", 10)
+    plain = graph.talk(Float64MultiArray, "commands")
+    named = graph.talk(JointState, "joint_commands")
+    names = list(START)
+
+    def refusals():
+        return graph.count("simulator", "command refused")
+
+    def acts(publisher, message, effort):
+        graph.send(publisher, message, lambda: states and list(states[-1].effort) == effort, f"{effort} to act")
+
+    acts(plain, Float64MultiArray(data=HELD), HELD)
+    acts(named, JointState(name=names[::-1], effort=[1.0, 2.0, 3.0]), [3.0, 2.0, 1.0])
+    acts(plain, Float64MultiArray(data=[1e5, -1e5, 0.0]), [600.0, -96.0, 0.0])  # the URDF's limits
+    acts(plain, Float64MultiArray(data=HELD), HELD)
+    bad = [
+        (plain, Float64MultiArray(data=[math.nan, 0.0, 0.0])),
+        (plain, Float64MultiArray(data=[0.0, math.inf, 0.0])),
+        (plain, Float64MultiArray(data=[1e300, 0.0, 0.0])),
+        (plain, Float64MultiArray(data=[0.0, 0.0])),
+        (plain, Float64MultiArray(data=[0.0] * 4)),
+        (plain, Float64MultiArray()),
+        (named, JointState(name=["elbow", *names[1:]], effort=[0.0] * 3)),
+        (named, JointState(name=names[:2], effort=[0.0] * 2)),
+        (named, JointState(name=names, effort=[0.0] * 2)),
+        (named, JointState(name=names, effort=[0.0, 0.0, math.nan])),
+    ]
+    for publisher, message in bad:
+        before = refusals()
+        graph.send(publisher, message, lambda before=before: refusals() > before, f"the refusal of {message}")
+        states.clear()
+        graph.wait(lambda: states, "another state")
+        assert list(states[-1].effort) == HELD
+        assert np.isfinite(states[-1].position).all()
 
 
 def test_pause_step_and_reset(graph, prr):
@@ -60,6 +85,7 @@ def test_pause_step_and_reset(graph, prr):
     given = {"initial_position": START, "diagnostics_rate": 50.0, "brake": False, "state_rate": 100.0}
     graph.start("simulator", robot_description=prr, **given)
     states, clocks = graph.listen(JointState, "joint_states", 1000), graph.listen(Clock, "/clock", 1000)
+    reports = graph.listen(DiagnosticArray, "/diagnostics", 1000)
     graph.wait(lambda: len(states) > 20 and clocks, "states")
     assert not graph.call(Trigger, "simulator/step").success
     assert graph.call(SetBool, "simulator/pause", data=True).success
@@ -80,75 +106,31 @@ def test_pause_step_and_reset(graph, prr):
     graph.wait(lambda: nanoseconds(states[-1].header.stamp) == 0, "time 0")
     assert list(states[-1].position) == list(START.values())
     assert list(states[-1].velocity) == [0.0, 0.0, 0.0]
+    graph.wait(lambda: float(graph.diagnostics("simulator")["simulated time [s]"]) == 0.0, "a report of the reset")
+    told = [{item.key: item.value for item in report.status[0].values} for report in reports]
+    assert min(float(report["real-time factor"]) for report in told) == 0.0  # in no report time goes backwards
     assert graph.call(SetBool, "simulator/pause", data=False).success
     graph.wait(lambda: len(states) > count + 100, "states after the pause")
     stamps = np.array([nanoseconds(state.header.stamp) for state in states[count + 4 :]])
     assert (np.diff(stamps) == 10_000_000).all()  # what the pause took is not made up for
 
 
-def test_commands_act_until_the_next_and_bad_ones_are_refused_and_counted(graph, simulator):
-    states = graph.listen(JointState, "joint_states", 10)
-    plain = graph.talk(Float64MultiArray, "commands")
-    named = graph.talk(JointState, "joint_commands")
-    names = list(START)
-
-    def acts(publisher, message, effort):
-        def check():
-            publisher.publish(message)
-            return states and list(states[-1].effort) == effort
-
-        graph.wait(check, f"{effort} to act")
-
-    acts(plain, Float64MultiArray(data=HELD), HELD)
-    acts(named, JointState(name=names[::-1], effort=[1.0, 2.0, 3.0]), [3.0, 2.0, 1.0])
-    acts(plain, Float64MultiArray(data=[1e5, -1e5, 0.0]), [600.0, -96.0, 0.0])  # the URDF's limits
-    acts(plain, Float64MultiArray(data=HELD), HELD)
-    bad = [
-        (plain, Float64MultiArray(data=[math.nan, 0.0, 0.0])),
-        (plain, Float64MultiArray(data=[0.0, math.inf, 0.0])),
-        (plain, Float64MultiArray(data=[1e300, 0.0, 0.0])),
-        (plain, Float64MultiArray(data=[0.0, 0.0])),
-        (plain, Float64MultiArray(data=[0.0] * 4)),
-        (plain, Float64MultiArray()),
-        (named, JointState(name=["elbow", *names[1:]], effort=[0.0] * 3)),
-        (named, JointState(name=names[:2], effort=[0.0] * 2)),
-        (named, JointState(name=names, effort=[0.0] * 2)),
-        (named, JointState(name=names, effort=[0.0, 0.0, math.nan])),
-    ]
-    for publisher, message in bad:
-        before = graph.count("simulator", "command refused")
-
-        def counted(publisher=publisher, message=message, before=before):
-            publisher.publish(message)
-            return graph.count("simulator", "command refused") > before
-
-        graph.wait(counted, f"the refusal of {message}")
-        states.clear()
-        graph.wait(lambda: states, "another state")
-        assert list(states[-1].effort) == HELD
-        assert np.isfinite(states[-1].position).all()
-
-
-def test_the_description_is_there_for_late_comers_unless_another_publishes_it(graph, prr):
+def test_the_description_is_there_for_late_comers_unless_another_publishes_it_and_two_clocks_are_named(graph, prr):
     graph.start("simulator", robot_description=prr)
     graph.wait(lambda: graph.node.count_publishers("robot_description"), "the description")
     late = graph.listen(String, "robot_description", LATCHED)
     graph.wait(lambda: late, "the description, published before")
     assert late[0].data == prr
-    names = ("-r", "__node:=silent", "-r", "joint_states:=others")
-    graph.start("simulator", *names, robot_description=prr, publish_robot_description=False)
-    graph.wait(lambda: graph.node.count_publishers("others"), "the other simulator")
-    assert graph.node.count_publishers("robot_description") == 1
+    assert graph.diagnostics("simulator")["level"] == "0"
+    graph.start("simulator", "-r", "__ns:=/left", robot_description=prr, publish_robot_description=False)
 
+    def said():
+        message = graph.diagnostics("simulator")["message"]
+        return "/clock has 2 publishers, /left/simulator and /simulator" in message and "namespace:=" in message
 
-def test_time_does_not_go_backwards_in_the_report_after_a_reset(graph, simulator):
-    said = graph.listen(DiagnosticArray, "/diagnostics", 1000)
-    graph.wait(lambda: float(graph.diagnostics("simulator")["simulated time [s]"]) > 0.3, "time")
-    assert graph.call(SetBool, "simulator/pause", data=True).success
-    assert graph.call(Trigger, "simulator/reset").success
-    graph.wait(lambda: float(graph.diagnostics("simulator")["simulated time [s]"]) == 0.0, "the reset")
-    reports = [{item.key: item.value for item in message.status[0].values} for message in said]
-    assert min(float(report["real-time factor"]) for report in reports) == 0.0
+    graph.wait(said, "the other clock to be named")
+    graph.wait(lambda: graph.node.count_publishers("left/joint_states"), "the other simulator")
+    assert not graph.node.count_publishers("left/robot_description")
 
 
 def test_the_time_without_a_command_counts_from_the_first_one_after_a_reset():
@@ -170,47 +152,9 @@ def test_an_explosion_is_an_error_until_the_reset(graph, prr):
     fall = {"gravity": [0.0, 0.0, -1e10], "diagnostics_rate": 50.0}
     graph.start("simulator", robot_description=prr, initial_position=START, **fall)
     commands = graph.talk(Float64MultiArray, "commands")
-
-    def has_failed():
-        commands.publish(Float64MultiArray(data=[0.0] * 3))
-        return graph.diagnostics("simulator")["level"] == "2"
-
-    graph.wait(has_failed, "the error")
+    opening = Float64MultiArray(data=[0.0] * 3)
+    graph.send(commands, opening, lambda: graph.diagnostics("simulator")["level"] == "2", "the error")
     said = graph.diagnostics("simulator")["message"]
     assert "the motion has ended: at " in said and "goes beyond the range" in said and "call ~/reset" in said
     assert graph.call(Trigger, "simulator/reset").success
     graph.wait(lambda: graph.diagnostics("simulator")["level"] != "2", "the end of the error")
-
-
-def test_a_push_moves_the_arm_and_ends_by_itself(graph, prr):
-    """Without gravity the arm rests until it is pushed; time passes in steps of the test."""
-    graph.start("simulator", robot_description=prr, initial_position=START, brake=False, gravity=[0.0, 0.0, 0.0],
-                state_rate=50.0, diagnostics_rate=50.0)  # fmt: skip
-    states, pushes = graph.listen(JointState, "joint_states", 1000), graph.talk(WrenchStamped, "simulator/apply_wrench")
-    graph.wait(lambda: states and graph.call(SetBool, "simulator/pause", data=True).success, "the pause")
-
-    def step():
-        count, begun = len(states), states[-1].header.stamp
-        assert graph.call(Trigger, "simulator/step").success
-        graph.wait(lambda: len(states) > count and states[-1].header.stamp != begun, "the state of a step")
-        return np.array(states[-1].velocity)
-
-    assert not step().any()
-    message = WrenchStamped()
-    message.header.frame_id, message.wrench.force = "hand", Vector3(z=80.0)
-
-    def pushed():
-        pushes.publish(message)
-        return step().any()
-
-    graph.wait(pushed, "the push to arrive")
-    speeds = [np.abs(step()).max() for _ in range(30)]
-    assert max(speeds) > speeds[-1]  # damping alone: the push has ended
-    assert (np.diff(speeds[12:]) <= 0.0).all()
-    message.header.frame_id = "nothing"
-
-    def refused():
-        pushes.publish(message)
-        return graph.count("simulator", "wrench refused") > 0
-
-    graph.wait(refused, "the refusal")

@@ -39,6 +39,7 @@ BAD = {
         "locked_joints.elevator: joint 'elevator' at 40 is outside its limits",
     ),
     ("controller", "wrong type"): ({"state_timeout": "soon"}, "state_timeout"),
+    ("controller", "a parameter file that is none"): ({}, "test_nodes_start.py", "--params-file", __file__),
     ("controller", "no such tool"): (
         {"tool": "gripper"},
         "cannot configure: tool: 'gripper' is not in the robot; it has base, carriage, arm, hand",
@@ -68,70 +69,48 @@ BAD = {
     ("conductor", "times that fall"): (MOTION | {"times": [1.0, 0.0]}, "times: must rise strictly"),
     **{("conductor", f"no {name}"): ({k: v for k, v in MOTION.items() if k != name}, f"'{name}'") for name in MOTION},
 }
-"""Node and case → parameters, and what the error must name."""
+"""Node and case → parameters, what the error must name, and more arguments."""
 
 
 def test_a_node_that_cannot_do_what_it_is_asked_to_says_why_in_one_line(graph, prr):
     waiting = list(BAD.items())
     while waiting:  # a few at a time: there are more than there are cores
         some, waiting, started = waiting[:3], waiting[3:], []
-        for case, (bad, wanted) in some:
+        for case, (bad, wanted, *words) in some:
             graph.fresh = case == ("controller", "wrong type")  # one as a new process; the others are forked
-            started.append((case, wanted, graph.start(case[0], **({"robot_description": prr} | bad))))
+            started.append((case, wanted, graph.start(case[0], *words, **({"robot_description": prr} | bad))))
         for case, wanted, process in started:
             code = process.ended()
-            # Fast DDS, too, says something if two participants look at a port of shared memory at the same moment.
-            lines = [line for line in process.output.strip().splitlines() if not re.search("compiling |RTPS_", line)]
+            # So do rcl of a file, and Fast DDS if two participants look at a port of shared memory at the same moment.
+            said = process.output.strip().splitlines()
+            lines = [line for line in said if not re.search(r"compiling |RTPS_|\[rcl\]", line)]
             assert (code, len(lines)) == (1, 1), f"{case} ended with {code}:\n{process.output}"
             assert wanted in lines[0], f"{case}: {lines[0]}"
 
 
-def test_a_parameter_file_that_cannot_be_read(graph, tmp_path):
-    broken = tmp_path / "broken.yaml"
-    broken.write_text("controller: [")
-    process = graph.start("controller", "--params-file", str(broken))
-    assert process.ended() == 1
-    assert "Traceback" not in process.output
-    assert "broken.yaml" in process.output
+def test_parameters_are_taken_as_they_are_meant_and_a_misspelt_one_is_not_passed_over_in_silence(graph, prr):
+    """YAML and the command line make integers of 10 and [0, 0, -10]; so does ``ros2 param set``.
 
-
-def test_an_effort_limit_makes_up_for_one_that_the_urdf_lacks(graph):
-    graph.start("controller", robot_description=NO_LIMIT, effort_limits={"hinge": 5.0})
-    graph.wait(lambda: graph.call(GetState, "controller/get_state").current_state.label == "active", "it to be active")
-
-
-def test_a_description_that_is_set_as_a_parameter_starts_it(graph):
-    """It waits for one; the parameter ended that, and nothing else happened."""
-    controller = graph.start("controller")
-    graph.wait(lambda: "waiting for a robot_description" in controller.output, "what it waits for")
-    assert graph.set("controller", robot_description=str(ONE_JOINT))[0].successful
-    graph.wait(lambda: "waiting for usable joint states" in controller.output, "what it waits for then", 30.0)
-
-
-def test_integers_are_taken_where_floats_are_meant(graph, prr):
-    """YAML and the command line make integers of 10 and [0, 0, -10]; so does ``ros2 param set``."""
-    given = {"payload": {"mass": 1, "com": [0, 0, 1]}}
-    graph.start("controller", "-p", "gravity:=[0, 0, -10]", "-p", "stream.timeout:=2", robot_description=prr, **given)
-    names = ("gravity", "payload.com", "payload.mass", "stream.timeout", "gains.wrist.natural_frequency")
-
-    graph.wait(lambda: graph.get("controller", *names)[-1], "the parameters of the joints")
-    assert graph.get("controller", *names)[:4] == [[0.0, 0.0, -10.0], [0.0, 0.0, 1.0], 1.0, 2.0]
-    results = graph.set(
-        "controller", payload__com=[0, 0, 2], payload__mass=2, gravity=[0, 0, -9], gains__wrist__natural_frequency=7
-    )
-    assert all(result.successful for result in results), results
-    assert graph.get("controller", *names) == [[0.0, 0.0, -9.0], [0.0, 0.0, 2.0], 2.0, 2.0, 7.0]
-
-
-def test_a_misspelt_parameter_is_not_passed_over_in_silence(graph, prr):
-    simulator = graph.start("simulator", robot_description=prr, friction={"shouldr": {"coulomb": 1.0}})
-    controller = graph.start("controller", robot_description=prr, gains={"wrist": {"natural_frequncy": 5.0}})
+    An effort limit makes up for one that the URDF lacks, and a description may be set while the node waits for one.
+    """
+    silent = {"robot_description": prr, "publish_robot_description": False}
+    simulator = graph.start("simulator", friction={"shouldr": {"coulomb": 1.0}}, **silent)
+    words = ("-p", "gravity:=[0, 0, -10]", "-p", "stream.timeout:=2", "-r", "joint_states:=nothing")
+    given = {"payload": {"mass": 1, "com": [0, 0, 1]}, "effort_limits": {"hinge": 20}}
+    controller = graph.start("controller", *words, **given, gains={"hinge": {"freq": 5.0}})
     said = "this node has no such parameter: 'friction.shouldr.coulomb' (is it 'friction.shoulder.coulomb'?)"
     graph.wait(lambda: said in simulator.output, "a warning of the simulator")
-    said = "'gains.wrist.natural_frequncy' (is it 'gains.wrist.natural_frequency'?)"
-    graph.wait(lambda: said in controller.output, "a warning of the controller")
-    graph.wait(lambda: graph.node.count_publishers("joint_states"), "the simulator")
-    graph.diagnostics("controller")  # both have started before they are ended
+    graph.wait(lambda: "waiting for a robot_description" in controller.output, "what it waits for")
+    assert graph.set("controller", robot_description=NO_LIMIT)[0].successful
+    graph.wait(lambda: "waiting for usable joint states" in controller.output, "what it waits for then", 30.0)
+    assert graph.call(GetState, "controller/get_state").current_state.label == "active"
+    assert "'gains.hinge.freq' (is it 'gains.hinge.natural_frequency'?)" in controller.output
+    names = ("gravity", "payload.com", "payload.mass", "stream.timeout", "effort_limits.hinge")
+    assert graph.get("controller", *names) == [[0.0, 0.0, -10.0], [0.0, 0.0, 1.0], 1.0, 2.0, 20.0]
+    changes = {"payload__com": [0, 0, 2], "payload__mass": 2, "gravity": [0, 0, -9], "effort_limits__hinge": 99}
+    results = graph.set("controller", **changes)
+    assert all(result.successful for result in results), results
+    assert graph.get("controller", *names) == [[0.0, 0.0, -9.0], [0.0, 0.0, 2.0], 2.0, 2.0, 99.0]
 
 
 def test_it_says_what_it_compiles(fresh, tmp_path, monkeypatch):
@@ -258,73 +237,54 @@ def test_a_controller_that_is_told_to_end_while_it_compiles_ends_soon_and_moves_
     assert "realtime" not in said
 
 
-STUCK = """
-import ctypes, sys, rclpy
+ENDS = """
+import ctypes, os, signal, sys, rclpy
+from functools import partial
 from rclpy.node import Node
 from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.nodes.common import executor
-from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
 from robodyn_ros.nodes.common.client_library import once_running
+from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
 
-class Stuck(ExceptionGuard, Node):
-    pass
+refused, code, hangs, told = {case}
+tell = partial(os.kill, os.getpid()) if told else int
+
+class Ending(ExceptionGuard, Node):
+    def destroy_node(self):
+        tell(signal.SIGINT)
+        super().destroy_node()
+
+class Last:
+    def __del__(self, tell=tell, numbers=(signal.SIGTERM, signal.SIGINT)):
+        for number in numbers:
+            tell(number)
 
 def create(end):
     if refused:
         raise ConfigurationError("refused")
-    node = Stuck("stuck")
-    once_running(node, lambda: end(code))
+    tell(signal.SIGINT)
+    node = Ending("ending")
+    once_running(node, lambda: None if told else end(code))
     return node
 
-refused, code, hangs = {refused}, {code}, {hangs}
 if hangs:  # PyDLL keeps the interpreter's lock during the call
     executor.SHUTDOWN_LIMIT = 0.5
     rclpy.try_shutdown = lambda: ctypes.PyDLL(None).pause()
-sys.exit(executor.run(create))
-"""
-
-
-TOLD_AGAIN = """
-import os, signal, sys
-from rclpy.node import Node
-from robodyn_ros.errors import ConfigurationError
-from robodyn_ros.nodes.common import executor
-from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
-
-class Told(ExceptionGuard, Node):
-    def destroy_node(self):
-        os.kill(os.getpid(), signal.SIGINT)
-        super().destroy_node()
-
-class Last:
-    def __del__(self, kill=os.kill, process=os.getpid(), numbers=(signal.SIGTERM, signal.SIGINT)):
-        for number in numbers:
-            kill(process, number)
-
-def create(end):
-    if {refused}:
-        raise ConfigurationError("refused")
-    os.kill(os.getpid(), signal.SIGINT)
-    return Told("told")
-
 sys.last = Last()  # goes with the interpreter
 sys.exit(executor.run(create))
 """
 
 
-@pytest.mark.parametrize(("refused", "code"), [(False, 0), (True, 1)])
-def test_a_node_that_is_told_to_end_several_times_ends_once(graph, refused, code):
-    script = TOLD_AGAIN.format(refused=refused)
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (code, "", "error: refused\n" if refused else "")
-
-
-def test_a_middleware_that_hangs_with_the_lock_held_changes_nothing_but_the_time(graph):
-    cases = [(False, 3, False), (False, 0, True), (True, 1, True)]
-    scripts = [STUCK.format(refused=refused, code=code, hangs=hangs) for refused, code, hangs in cases]
+def test_signals_and_a_middleware_that_hangs_with_the_lock_held_change_nothing_but_the_time_of_an_end(graph):
+    """A node that is told to end several times ends once."""
+    cases = [  # whether it is refused, its exit code, whether the middleware hangs, and whether it is told to end
+        (False, 3, False, False), (False, 0, True, False), (True, 1, True, False),
+        (False, 0, False, True), (True, 1, False, True),
+    ]  # fmt: skip
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    scripts = [ENDS.format(case=case) for case in cases]
     processes = [subprocess.Popen([sys.executable, "-c", script], **pipes) for script in scripts]
-    for (refused, code, _), process in zip(cases, processes, strict=True):
+    for (refused, code, *_), process in zip(cases, processes, strict=True):
         out, err = process.communicate(timeout=60)
         assert (process.returncode, out, err) == (code, "", "error: refused\n" if refused else "")
 

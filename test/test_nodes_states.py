@@ -192,12 +192,7 @@ def test_bytes_that_are_no_state_are_refused(arm):
 
     def refused(publisher, data, kind):
         before = counted(kind)
-
-        def more():
-            publisher.publish(data)
-            return counted(kind) > before
-
-        arm.graph.wait(more, f"{data!r} to be refused")
+        arm.graph.send(publisher, data, lambda: counted(kind) > before, f"{data!r} to be refused")
         later = len(reports) + 5  # by then all that was sent is counted
         arm.graph.wait(lambda: len(reports) >= later, "later reports")
 
@@ -214,6 +209,7 @@ def test_bytes_that_are_no_state_are_refused(arm):
         publisher = arm.graph.talk(kind, f"controller/{topic}")
         for data in (padded[0], padded[-1], whole[:20]):
             refused(publisher, data, count)
+        arm.graph.node.destroy_publisher(publisher)
     arm.as_usual()
 
 
@@ -227,14 +223,14 @@ def test_the_way_from_a_state_to_its_command_passes_few_files(graph, prr):
     assert len(files) <= 12, files
 
 
-def test_states_of_other_joints_are_none_of_its_business(own_arm):
-    own_arm.settle()
-    count = len(own_arm.commands)
+def test_states_of_other_joints_are_none_of_its_business(arm):
+    arm.settle()
+    count, refused = len(arm.commands), arm.graph.count("controller", "state refused")
     for _ in range(3):
-        own_arm.state(name=["gripper"], position=[0.0], velocity=[0.0])
-    own_arm.settle()
-    assert len(own_arm.commands) == count + 1
-    assert "state refused" not in own_arm.graph.diagnostics("controller")
+        arm.state(name=["gripper"], position=[0.0], velocity=[0.0])
+    arm.settle()
+    assert len(arm.commands) == count + 1
+    assert arm.graph.count("controller", "state refused") == refused
 
 
 def test_states_of_more_joints_than_the_thread_reads_are_answered(own_arm):
@@ -287,30 +283,29 @@ def test_efforts_are_clamped(graph, prr):
     assert graph.set("controller", externally_supported=False)[0].successful
 
 
-def test_disabled_it_sends_nothing_and_enabled_it_holds_where_the_arm_is(own_arm):
-    assert own_arm.graph.call(SetBool, "controller/enable", data=False).success
-    own_arm.graph.wait(lambda: own_arm.graph.diagnostics("controller")["message"] == "disabled", "it to be disabled")
+def test_disabled_it_sends_nothing_and_enabled_it_holds_where_the_arm_is(arm):
     elsewhere = [1.0, 0.5, -0.5]
-    sent = [own_arm.state(position=elsewhere) for _ in range(3)]
-    own_arm.graph.diagnostics("controller")
-    own_arm.graph.diagnostics("controller")
-    assert not [command for command in own_arm.commands if command.header.stamp in sent]  # the final one may come late
-    assert own_arm.graph.call(SetBool, "controller/enable", data=True).success
-    np.testing.assert_allclose(
-        own_arm.answered(position=elsewhere).effort, gravity_load(elsewhere), rtol=1e-10, atol=1e-12
-    )
+    for where, count in ((elsewhere, 3), (POSE, 0)):
+        assert arm.graph.call(SetBool, "controller/enable", data=False).success
+        arm.graph.wait(lambda: arm.graph.diagnostics("controller")["message"] == "disabled", "it to be disabled")
+        sent = [arm.state(position=where) for _ in range(count)]
+        arm.graph.diagnostics("controller")
+        arm.graph.diagnostics("controller")
+        assert not [command for command in arm.commands if command.header.stamp in sent]  # the final one may come late
+        assert arm.graph.call(SetBool, "controller/enable", data=True).success
+        np.testing.assert_allclose(arm.answered(position=where).effort, gravity_load(where), rtol=1e-10, atol=1e-12)
 
 
-def test_a_streamed_reference_leads_the_arm_until_it_dries_up(own_arm):
-    publisher = own_arm.graph.talk(JointState, "controller/reference")
-    rest = np.array(own_arm.answered().effort)
+def test_a_streamed_reference_leads_the_arm_until_it_dries_up(arm):
+    publisher = arm.graph.talk(JointState, "controller/reference")
+    push, rest = JointState(name=["wrist"], position=[POSE[2]], velocity=[0.0], effort=[3.0]), gravity_load(POSE)[2]
 
-    def push():
-        publisher.publish(JointState(name=["wrist"], position=[POSE[2]], velocity=[0.0], effort=[3.0]))
-        return own_arm.answered().effort[2] == pytest.approx(rest[2] + 3.0)
+    def feeds():
+        return arm.answered().effort[2] == pytest.approx(rest + 3.0)
 
-    own_arm.graph.wait(push, "the feed-forward effort of the reference")
-    own_arm.graph.wait(lambda: own_arm.answered().effort[2] == pytest.approx(rest[2]), "the end of the stream")
+    arm.graph.send(publisher, push, feeds, "the feed-forward effort of the reference")
+    arm.graph.wait(lambda: arm.answered().effort[2] == pytest.approx(rest), "the end of the stream")
+    arm.graph.node.destroy_publisher(publisher)
 
 
 def test_a_stream_of_positions_alone_gets_its_velocities_from_the_stamps(own_arm):
@@ -338,10 +333,11 @@ def test_a_stream_of_positions_alone_gets_its_velocities_from_the_stamps(own_arm
     own_arm.graph.wait(stands, "a stream that stands still")
 
 
-def test_commands_in_mit_mode_add_up_to_the_efforts_in_the_order_of_joints(graph, prr):
+def test_commands_in_mit_mode_add_up_to_the_efforts_in_the_order_of_joints_and_in_the_turns_of_drives(graph, prr):
+    turning = prr.replace('name="wrist" type="revolute"', 'name="wrist" type="continuous"')
     order, motor = ["wrist", "elevator", "shoulder"], {"gear_ratio": -20.0, "offset": 0.1, "torque_constant": 0.4}
     given = {"mit_limits": [40.0, 5.0], "plausibility": False, "transmission": {"shoulder": motor}}
-    graph.start("controller", robot_description=prr, joints=order, state_timeout=2.0, **given)
+    graph.start("controller", robot_description=turning, joints=order, state_timeout=2.0, **given)
     mit = graph.listen(Float64MultiArray, "controller/mit_commands", 100)
     arm = Arm(graph)
     measured = np.array([POSE[0], (POSE[1] - 0.1) * -20.0, POSE[2]])
@@ -367,38 +363,25 @@ def test_commands_in_mit_mode_add_up_to_the_efforts_in_the_order_of_joints(graph
     assert position[2] == pytest.approx((POSE[1] + 0.02 - 0.1) * -20.0)
     assert stiffness[2] <= 40.0 / (0.4 * 20.0**2) * (1.0 + 1e-12)
     assert graph.diagnostics("controller")["realtime"].startswith("off" if REALTIME == "off" else "on")
-
-
-def test_a_drive_in_mit_mode_gets_the_turns_that_it_counts(graph, prr):
-    """A driver that was restarted counts from elsewhere; the loop goes on where it was."""
-    turning = prr.replace('name="wrist" type="revolute"', 'name="wrist" type="continuous"')
-    assert turning != prr
-    graph.start("controller", robot_description=turning, state_timeout=2.0, mit_limits=[40.0, 5.0])
-    mit, arm = graph.listen(Float64MultiArray, "controller/mit_commands", 100), Arm(graph)
-    arm.answered()
-    elsewhere = POSE[2] + 4.0 * math.pi
+    # A driver that was restarted counts from elsewhere; the loop goes on where it was.
+    state["position"][2] = elsewhere = POSE[2] + 4.0 * math.pi
 
     def follows():
-        arm.answered(position=[*POSE[:2], elsewhere])
-        return mit and mit[-1].data[10] == pytest.approx(elsewhere)
+        return arm.answered(**state) and mit[-1].data[0] == pytest.approx(elsewhere)
 
     graph.wait(follows, "a command at the drive's own position")
 
 
-@pytest.mark.parametrize("realtime", ["auto", "off"])
-def test_a_state_that_jumped_is_answered_by_the_command_before_it(graph, prr, realtime):
+def test_a_state_that_jumped_is_answered_by_the_command_before_it(arm):
     """Drives that brake without commands go on, and so does a simulator that waits for each answer."""
-    graph.start("controller", robot_description=prr, diagnostics_rate=50.0, state_timeout=2.0, realtime=realtime)
-    own_arm = Arm(graph)
-    own_arm.settle()
-    before = own_arm.commands[-1]
-    jumped = own_arm.state(position=[POSE[0], POSE[1], POSE[2] + 0.2])
-    own_arm.graph.wait(lambda: own_arm.commands[-1].header.stamp == jumped, "an answer to the state that jumped")
-    assert own_arm.commands[-1].effort == before.effort
-    text = "joint 'wrist' is 0.2 rad from where its velocities lead"
-    own_arm.graph.wait(lambda: own_arm.graph.count("controller", "position jumped") == 1, text)
-    own_arm.settle()
-    np.testing.assert_allclose(own_arm.commands[-1].effort, gravity_load(POSE), rtol=1e-10, atol=1e-12)
+    arm.settle()
+    before, count = arm.commands[-1], arm.graph.count("controller", "position jumped")
+    jumped = arm.state(position=[POSE[0], POSE[1], POSE[2] + 0.2])
+    arm.graph.wait(lambda: arm.commands[-1].header.stamp == jumped, "an answer to the state that jumped")
+    assert arm.commands[-1].effort == before.effort
+    arm.graph.wait(lambda: arm.graph.count("controller", "position jumped") == count + 1, "it to be counted")
+    arm.settle()
+    np.testing.assert_allclose(arm.commands[-1].effort, gravity_load(POSE), rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("realtime", ["auto", "off"])

@@ -22,66 +22,54 @@ from robodyn_ros.nodes.controller.references import ReferenceInput
 START = {"elevator": 0.3, "shoulder": -0.9, "wrist": 0.4}
 
 
-def started(graph, prr, **parameters):
-    """A simulated arm and its controller: states, efforts, the sender of poses, and where the tool is."""
-    graph.start_arm(prr, {"initial_position": START}, **parameters)
+def test_the_tool_follows_what_is_streamed(graph, prr):
+    graph.start_arm(prr, {"initial_position": START}, **{"controller": "cartesian_impedance", "stream.timeout": 0.3})
     kinematics = rd.Kinematics(rd.load_robot(prr))
     states, told = graph.listen(JointState, "joint_states"), graph.listen(JointState, "controller/efforts/total")
+    said, poses = graph.listen(String, "controller/stream_state"), graph.talk(PoseStamped, "controller/target_pose")
     graph.wait(lambda: states and told, "commands")
 
     def tool():
         return kinematics.pose("tool", np.array(states[-1].position))
 
-    return states, told, graph.talk(PoseStamped, "controller/target_pose"), tool
+    def goes(goal, until, what):
+        graph.send(poses, PoseStamped(pose=to_pose(goal)), until, what)
 
-
-def test_the_tool_follows_what_is_streamed(graph, prr):
-    law = {"controller": "cartesian_impedance", "stream.timeout": 0.3}
-    states, told, poses, tool = started(graph, prr, **law)
-    twists = graph.talk(TwistStamped, "controller/target_twist")
-
-    # A pose, at which the tool arrives.
-    goal = tool()
-    goal[:3, 3] += [-0.05, 0.0, 0.06]
-    message = PoseStamped(pose=to_pose(goal))
-
-    def there():
-        poses.publish(message)
-        return np.linalg.norm(tool()[:3, 3] - goal[:3, 3]) < 2e-3
-
-    graph.wait(there, "the tool at the pose")
+    # A pose out of reach is said to be, and the tool comes back with its target.
+    start, far = tool(), tool()
+    far[0, 3] += 1000.0
+    goes(far, lambda: said and said[-1].data == "unreachable", "the tool at the edge")
+    assert "stream unreachable" in str(graph.diagnostics("controller"))
+    assert np.linalg.norm(tool()[:3, 3] - start[:3, 3]) > 0.1
+    back = len(states)
+    goes(start, lambda: np.linalg.norm(tool()[:3, 3] - start[:3, 3]) < 2e-3, "the tool at its start")
+    assert max(np.abs(state.velocity).max() for state in states[back:]) < 2.0
+    graph.wait(lambda: said[-1].data == "ended", "the end of the stream")
 
     # A twist in the tool's axes, which ends where the stream does.
-    twist, begin = TwistStamped(), tool()
+    twists, twist, begin = graph.talk(TwistStamped, "controller/target_twist"), TwistStamped(), tool()
     twist.header.frame_id, twist.twist.linear.z = "tool", 0.05
 
     def moved():
-        twists.publish(twist)
         return (begin[:3, :3].T @ (tool()[:3, 3] - begin[:3, 3]))[2] > 0.02
 
-    graph.wait(moved, "the tool on its way")
+    graph.send(twists, twist, moved, "the tool on its way")
     graph.wait(lambda: np.abs(states[-1].velocity).max() < 1e-3, "rest after the last message")
 
     # A wrench that the tool is to exert is an effort of the joints.
     wrench, sender = WrenchStamped(), graph.talk(WrenchStamped, "controller/target_wrench")
     wrench.header.frame_id, wrench.wrench.force.z = "base", 6.0
-
-    def exerts():
-        sender.publish(wrench)
-        return np.array(told[-1].effort)[0] > before + 3.0
-
     before = np.array(told[-1].effort)[0]
-    graph.wait(exerts, "the wrench in the efforts")
+    graph.send(sender, wrench, lambda: np.array(told[-1].effort)[0] > before + 3.0, "the wrench in the efforts")
 
     # A stiffness becomes parameters of the law.
     stiffness = graph.talk(Float64MultiArray, "controller/target_stiffness")
     wanted = [300.0, 310.0, 320.0, 20.0, 21.0, 22.0]
 
     def stiff():
-        stiffness.publish(Float64MultiArray(data=wanted))
         return graph.get("controller", "cartesian_impedance.stiffness") == [wanted]
 
-    graph.wait(stiff, "the stiffness")
+    graph.send(stiffness, Float64MultiArray(data=wanted), stiff, "the stiffness")
 
     # What cannot be is refused, and the arm goes on.
     twist.header.frame_id = "nowhere"
@@ -89,28 +77,6 @@ def test_the_tool_follows_what_is_streamed(graph, prr):
     twists.publish(twist)
     graph.wait(lambda: "stream refused" in str(graph.diagnostics("controller")), "the refusal")
     assert graph.call(Trigger, "controller/hold").success
-
-
-def test_a_pose_out_of_reach_is_said_to_be_and_the_tool_comes_back_with_its_target(graph, prr):
-    states, _, poses, tool = started(graph, prr)
-    said = graph.listen(String, "controller/stream_state")
-    start, far = tool(), tool()
-    far[0, 3] += 1000.0
-
-    def goes(pose, done):
-        poses.publish(PoseStamped(pose=to_pose(pose)))
-        return done()
-
-    graph.wait(lambda: goes(far, lambda: said and said[-1].data == "unreachable"), "the tool at the edge")
-    assert "stream unreachable" in str(graph.diagnostics("controller"))
-    assert np.linalg.norm(tool()[:3, 3] - start[:3, 3]) > 0.1
-    back = len(states)
-    graph.wait(
-        lambda: goes(start, lambda: np.linalg.norm(tool()[:3, 3] - start[:3, 3]) < 2e-3), "the tool at its start"
-    )
-    speeds = [np.abs(state.velocity).max() for state in states[back:]]
-    assert max(speeds) < 2.0
-    graph.wait(lambda: said[-1].data == "ended", "the end of the stream")
 
 
 def test_a_stream_to_the_tool_goes_on_where_a_stream_of_positions_ended_just_before(monkeypatch):

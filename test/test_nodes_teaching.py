@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
 import robodyn_ros as rd
 from robodyn_ros.cli import teach as verb
@@ -25,7 +25,7 @@ from robodyn_ros.control.motion.point_to_point import rest_to_rest
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import ConfigurationError, NotReadyError
 from robodyn_ros.nodes import replayer, teacher
-from robodyn_ros.nodes.common.messages import JointOrder
+from robodyn_ros.nodes.common.messages import JointOrder, from_trajectory
 from robodyn_ros.robot.configuration import ConfigurationSpace
 
 PRR = Path(__file__).parents[1] / "urdf/prr.urdf"
@@ -41,14 +41,10 @@ def teach(graph, *arguments):
 
 def follow(graph, positions, step):
     """Have the controller follow a motion from rest to rest, beginning where the arm is."""
+    rest = np.zeros_like(positions)
+    way = Trajectory(step * np.arange(1, len(positions) + 1), positions, rest, rest)
     publisher = graph.talk(JointTrajectory, "controller/joint_trajectory")
-    message = JointTrajectory(joint_names=["elevator", "shoulder", "wrist"])
-    for k, q in enumerate(positions):
-        point = JointTrajectoryPoint(positions=q.tolist(), velocities=[0.0] * 3, accelerations=[0.0] * 3)
-        point.time_from_start.sec = int(step * (k + 1))
-        point.time_from_start.nanosec = round(1e9 * (step * (k + 1) % 1.0))
-        message.points.append(point)
-    publisher.publish(message)
+    publisher.publish(from_trajectory(["elevator", "shoulder", "wrist"], way))
 
 
 def test_ctrl_c_ends_it_while_there_is_no_controller(graph, tmp_path):
@@ -280,9 +276,8 @@ def test_a_motion_is_shown_thinned_out_and_played_back(graph, prr, tmp_path):
     command.send(signal.SIGINT)
     assert (command.ended(), "nothing was shown" in command.output) == (2, True), command.output
     assert graph.get("controller", "controller") == before
-    graph.wait(
-        lambda: [graph.diagnostics("controller")["controller"]] == before, "that law"
-    )  # it drops what came before
+    # What comes before that law runs is dropped.
+    graph.wait(lambda: [graph.diagnostics("controller")["controller"]] == before, "that law")
 
     # The controller itself shows a motion.
     begin = np.array(states[-1].position)

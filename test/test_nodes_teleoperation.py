@@ -52,14 +52,10 @@ def test_the_follower_goes_along_and_what_holds_it_is_felt(graph, prr, coupling)
     push.wrench.force.z = 60.0
     begin = states["leader"][-1].position[0]
 
-    def pushed(far):
-        def moved():
-            hand.publish(push)
-            return abs(states["follower"][-1].position[0] - begin) > far
+    def along():
+        return abs(states["follower"][-1].position[0] - begin) > 0.1
 
-        return moved
-
-    graph.wait(pushed(0.1), "the follower to go along", 120.0)
+    graph.send(hand, push, along, "the follower to go along", 120.0)
     assert states["leader"][-1].position[0] - begin > 0.05
     assert any(abs(message.effort[0]) > 1.0 for message in references["leader"] if len(message.effort))
 

@@ -155,13 +155,13 @@ def test_the_node_does_what_the_library_does_to_the_last_bit(graph, prr):
         hardware.advance(1)
 
 
-def test_lockstep_without_an_answer_says_so_and_blocks_nobody(graph, prr):
+def test_lockstep_without_an_answer_says_so_and_blocks_nobody_and_with_answers_keeps_to_a_factor(graph, prr):
     states = graph.listen(JointState, "joint_states", 100)
-    process = graph.start("simulator", robot_description=prr, lockstep=True, state_rate=500.0)
+    process = graph.start("simulator", robot_description=prr, lockstep=True, state_rate=50.0)
     graph.wait(lambda: graph.diagnostics("simulator")["message"].startswith("no answer"), "the complaint")
-    assert "to the state at 0.002 s" in graph.diagnostics("simulator")["message"]
+    assert "to the state at 0.02 s" in graph.diagnostics("simulator")["message"]
     assert "no answer in lockstep" in process.output
-    assert nanoseconds(states[-1].header.stamp) == 2_000_000  # time stands still, and the state comes again and again
+    assert nanoseconds(states[-1].header.stamp) == 20_000_000  # time stands still, and the state comes again and again
     plain, named = graph.talk(Float64MultiArray, "commands"), graph.talk(JointState, "joint_commands")
     message = JointState(name=list(START), effort=[200.0, 0.0, 0.0])
     message.header.stamp.nanosec = 7
@@ -175,16 +175,35 @@ def test_lockstep_without_an_answer_says_so_and_blocks_nobody(graph, prr):
 
     graph.wait(neither_answers, "what the last command was for, and a command that is none")
     assert graph.call(SetBool, "simulator/pause", data=True).success
-    assert graph.call(Trigger, "simulator/step").message == "at 0.004 s"
+    assert graph.call(Trigger, "simulator/step").message == "at 0.04 s"
     assert graph.call(Trigger, "simulator/reset").success
     assert graph.call(SetBool, "simulator/pause", data=False).success
-    graph.wait(lambda: nanoseconds(states[-1].header.stamp) == 2_000_000, "the state after the reset")
-    message.header.stamp.nanosec = 2_000_000
-    graph.wait(
-        lambda: named.publish(message) or nanoseconds(states[-1].header.stamp) == 4_000_000,
-        "the state after the answer",
-    )
+    graph.wait(lambda: nanoseconds(states[-1].header.stamp) == 20_000_000, "the state after the reset")
+    message.header.stamp.nanosec = 20_000_000
+    graph.send(named, message, lambda: nanoseconds(states[-1].header.stamp) == 40_000_000, "the state after the answer")
     assert list(states[-1].effort) == [200.0, 0.0, 0.0]
+    keeps_to_a_factor_where_there_is_one(graph, named, message)
+
+
+def keeps_to_a_factor_where_there_is_one(graph, publisher, reply):
+    """The simulator in lockstep, each of whose states is answered from now on."""
+    stamps = []
+
+    def on_state(state):
+        stamps.append((time.monotonic(), 1e-9 * nanoseconds(state.header.stamp)))
+        reply.header.stamp = state.header.stamp
+        publisher.publish(reply)
+
+    def pace():
+        """Simulated time over real time, of the latest second."""
+        recent = [row for row in stamps if row[0] > stamps[-1][0] - 1.0]
+        return (recent[-1][1] - recent[0][1]) / max(recent[-1][0] - recent[0][0], 0.5)
+
+    graph.node.create_subscription(JointState, "joint_states", on_state, 10)
+    assert graph.set("simulator", real_time_factor=0.5)[0].successful
+    graph.wait(lambda: len(stamps) > 20 and pace() == pytest.approx(0.5, rel=0.1), "half of real time")
+    assert graph.set("simulator", real_time_factor=0.0)[0].successful
+    graph.wait(lambda: pace() > 1.0, "as fast as the answers come")
 
 
 def test_a_thousand_states_a_second_in_real_time(graph, prr):
@@ -218,8 +237,9 @@ def test_a_thousand_states_a_second_in_real_time(graph, prr):
     graph.wait(keeps_time, "two seconds in which /clock keeps to the wall clock", 180.0)
 
 
-def test_ten_times_real_time_and_back(graph, prr):
-    graph.start("simulator", robot_description=prr, real_time_factor=10.0, diagnostics_rate=2.0, state_rate=100.0)
+def test_ten_times_real_time_and_back_and_what_cannot_keep_up_says_so_and_still_answers(graph, prr):
+    given = {"real_time_factor": 10.0, "diagnostics_rate": 2.0, "state_rate": 100.0}
+    process = graph.start("simulator", robot_description=prr, **given)
     clocks = graph.listen(Clock, "/clock", 1000)
     graph.wait(lambda: factor(graph) == pytest.approx(10.0, rel=0.1), "ten times real time")
     assert set(np.diff([nanoseconds(clock.clock) for clock in clocks])) == {10_000_000}
@@ -228,35 +248,11 @@ def test_ten_times_real_time_and_back(graph, prr):
     assert not graph.set("simulator", real_time_factor=-1.0)[0].successful
     assert graph.set("simulator", real_time_factor=0.0)[0].successful
     graph.wait(lambda: factor(graph) == pytest.approx(1.0, rel=0.1), "real time")
-
-
-def test_what_cannot_keep_up_says_so_and_still_answers(graph, prr):
-    process = graph.start("simulator", robot_description=prr, real_time_factor=1000.0, diagnostics_rate=10.0)
+    assert graph.set("simulator", real_time_factor=1000.0)[0].successful
     graph.wait(lambda: graph.diagnostics("simulator")["message"].startswith("cannot keep up"), "the warning")
     assert 1.0 < factor(graph) < 1000.0
     assert graph.call(SetBool, "simulator/pause", data=True).success
     assert "lost against real time" in process.output
-
-
-def test_lockstep_keeps_to_a_factor_where_there_is_one(graph, prr):
-    publisher, stamps = graph.node.create_publisher(JointState, "joint_commands", 10), []
-
-    def on_state(state):
-        stamps.append((time.monotonic(), 1e-9 * nanoseconds(state.header.stamp)))
-        reply = JointState(name=state.name, effort=[0.0] * 3)
-        reply.header.stamp = state.header.stamp
-        publisher.publish(reply)
-
-    def pace():
-        """Simulated time over real time, of the latest second."""
-        recent = [row for row in stamps if row[0] > stamps[-1][0] - 1.0]
-        return (recent[-1][1] - recent[0][1]) / max(recent[-1][0] - recent[0][0], 0.5)
-
-    graph.node.create_subscription(JointState, "joint_states", on_state, 10)
-    graph.start("simulator", robot_description=prr, lockstep=True, state_rate=50.0, real_time_factor=0.5)
-    graph.wait(lambda: len(stamps) > 20 and pace() == pytest.approx(0.5, rel=0.1), "half of real time")
-    assert graph.set("simulator", real_time_factor=0.0)[0].successful
-    graph.wait(lambda: pace() > 1.0, "as fast as the answers come")
 
 
 STOPPED = """

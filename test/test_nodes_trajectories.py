@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
-from test_nodes_wire import mutated
+from test_nodes_wire import ARM, OTHERS, mutated
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robodyn_ros.control.motion.trajectory import Trajectory
@@ -25,9 +25,6 @@ from robodyn_ros.nodes.common.messages import NANO, decode, from_trajectory, to_
 from robodyn_ros.nodes.controller.cdr import FIELDS, read_trajectory_message
 from robodyn_ros.nodes.controller.references import ReferenceInput
 from robodyn_ros.nodes.controller.states import StateMerger
-
-ARM = ("elevator", "shoulder", "wrist")
-OTHERS = ("gripper", "käfig", "")  # a name of two bytes a letter, and an empty one
 
 
 @st.composite

@@ -55,18 +55,13 @@ def test_the_controller_holds_the_arm_through_its_gears(graph, prr):
     assert np.abs(errors[-1].position).max() < 0.02
 
 
-def test_it_is_fixed_while_the_arm_is_controlled(graph, prr):
-    graph.start("controller", robot_description=prr)
-    graph.wait(lambda: graph.node.count_publishers("/controller/commands"), "a configured controller")
-    (result,) = graph.set("controller", transmission__wrist__gear_ratio=2.0)
-    assert not result.successful
-    assert "transmission.wrist.gear_ratio" in result.reason
-
-
-def test_the_file_for_a_first_day_is_taken(graph, prr):
+def test_the_file_for_a_first_day_is_taken_and_gears_are_fixed_while_the_arm_is_controlled(graph, prr):
     """Every parameter in it exists, and has the value that the file says."""
     graph.start("controller", "--params-file", str(REAL), robot_description=prr)
     graph.wait(lambda: graph.node.count_publishers("/controller/commands"), "a configured controller")
     expected = read_parameters(REAL, "controller")
     assert len(expected) == 19
     assert dict(zip(expected, graph.get("controller", *expected), strict=True)) == expected
+    (result,) = graph.set("controller", transmission__wrist__gear_ratio=2.0)
+    assert not result.successful
+    assert "transmission.wrist.gear_ratio" in result.reason

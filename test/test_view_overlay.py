@@ -120,7 +120,7 @@ def test_a_capsule_is_drawn_as_a_cylinder_with_two_round_ends():
 
 
 @pytest.mark.skipif(not urdfs(), reason="example-robot-data is not installed")
-@pytest.mark.parametrize("each", [4, pytest.param(1, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("each", [8, pytest.param(1, marks=pytest.mark.thorough)])
 def test_public_robots_have_shapes_that_can_be_read(each):
     read, paths = 0, list(urdfs().values())[::each]
     for path in paths:
