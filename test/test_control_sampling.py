@@ -191,9 +191,13 @@ def test_states_that_are_lost_at_random_are_a_rate_by_the_mean_time_between_thos
     and, with commands that are late, 4 ms.
     """
     arm = loop(ComputedTorque, frequency, safety=SafetySettings(state_timeout=0.5, command_delay=late))
+    arm.update(0.0, 0.0, HOME, np.zeros(3))
+    motion = rest_to_rest([HOME, HOME + 0.2], [0.0, 11.0])  # the arm is always on its reference
+    arm.follow(motion)
     faults, periods = [], []
-    for k in np.flatnonzero(np.random.default_rng(seed).random(10000) >= lost):
-        faults.append(arm.update(0.001 * k, 0.001 * k, HOME, np.zeros(3)).fault)
+    for k in 1 + np.flatnonzero(np.random.default_rng(seed).random(10000) >= lost):
+        state = motion.sample(0.001 * k)
+        faults.append(arm.update(0.001 * k, 0.001 * k, state.q, state.qd).fault)
         periods.append(float(arm.memory().period))
     assert (set(faults) == {None}) == (period < 0.01)
     assert faults[-1] == (None if period < 0.01 else "rate")
