@@ -62,7 +62,7 @@ MORE = {
         "test_a_pose_that_is_streamed_is_reached_as_by_the_node[panda-",
         "test_a_pose_that_is_streamed_is_reached_as_by_the_node[ur5_robot-",
         "test_a_pose_that_is_streamed_is_reached_as_by_the_node[prr-0.0]",
-        "test_the_loop_is_that_of_the_node_to_the_last_bit[turning-",
+        "test_the_loop_is_that_of_the_node_to_the_last_bit[ur5_robot-",
         "test_the_loop_is_that_of_the_node_to_the_last_bit[prr-",
     ),
     "test_control_hand_guiding.py": ("[eight joints-", "[panda-", "only_the_orientation[eight joints]"),

@@ -69,21 +69,6 @@ def test_stiffness_alone_keeps_the_damping_ratio():
     assert not ki.any()  # without a rate
 
 
-def test_impedance_gives_way_like_a_spring():
-    """Pushed at a joint, the arm comes to rest where the stated stiffness says."""
-    robot = rd.load_robot(PRR)
-    dynamics = rd.create_dynamics("rnea", robot)
-    stiffness, push = np.array([2000.0, 80.0, 40.0]), np.array([30.0, -6.0, 2.5])
-    controller = Impedance(dynamics, *gains(Impedance, dynamics, np.zeros(3), 1.0, 1.0, stiffness=stiffness))
-    pose = np.array([0.8, 0.6, -0.4])
-    zero = np.zeros(3)
-    plant = Plant(dynamics, q0=pose, effort_limit=np.full(3, np.inf))
-    for _ in range(6000):
-        plant.apply(controller.compute(plant.q, plant.qd, Reference(pose, zero, zero, zero)).total + push)
-        plant.step()
-    np.testing.assert_allclose(plant.q - pose, push / stiffness, rtol=1e-5)
-
-
 def test_known_friction_is_the_models_else_the_urdfs():
     robot = rough()
     dynamics = rd.create_dynamics("rnea", robot)

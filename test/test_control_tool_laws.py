@@ -14,17 +14,13 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
 import robodyn_ros as rd
-from robodyn_ros.control import ControlLoop, rest_to_rest
 from robodyn_ros.control.laws import cartesian_impedance
 from robodyn_ros.control.laws.base import Reference
 from robodyn_ros.control.laws.cartesian_impedance import UNBRAKED, CartesianImpedance, CartesianImpedanceSettings
 from robodyn_ros.control.laws.operational_space import OperationalSpace, OperationalSpaceSettings
 from robodyn_ros.control.laws.traced import CompiledLaw
-from robodyn_ros.dynamics.parameters import Payload
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.kinematics import so3
-from robodyn_ros.simulation import Plant, PlantSettings
-from robodyn_ros.simulation.plant.mismatch import Mismatch
 
 URDF = Path(__file__).parents[1] / "urdf"
 INDUSTRIAL = urdfs()
@@ -294,41 +290,3 @@ def test_settings_that_cannot_be() -> None:
         CartesianImpedanceSettings(link=3)
     with pytest.raises(InputError, match="nowhere"):
         CartesianImpedance(dynamics, 1.0, 1.0, config=CartesianImpedanceSettings(link="nowhere"))
-
-
-SWINGS = {
-    "prr": ([0.6, np.pi / 2.0, 0.9], 1, "tool"),
-    "ur5_robot": ([0.3, -1.1, 0.0, 0.4, 1.2, 0.2], 2, "tool0"),
-    "panda": ([0.1, -0.6, 0.2, -0.467, 0.1, 1.6, 0.7, 0.02], 3, "panda_hand_tcp"),
-}
-
-
-@pytest.mark.parametrize("wrong", [0.9, 1.1])
-@pytest.mark.parametrize("name", SWINGS)
-def test_through_an_outstretched_elbow_with_wrong_masses_the_arm_ends_on_the_side_it_is_told(
-    name: str, wrong: float
-) -> None:
-    """Default stiffness, all checks of the loop on: the elbow swings through and back, and K alone does not hold it."""
-    if name != "prr" and name not in urdfs():
-        pytest.skip("example-robot-data is not installed")
-    pose, joint, link = SWINGS[name]
-    robot = rd.load_robot(URDF / "prr.urdf" if name == "prr" else urdfs()[name])
-    held = Payload(link, 1.0, (0.0, 0.0, 0.05), np.diag([2e-3, 2e-3, 1e-3]).tolist()) if name == "ur5_robot" else None
-    model = rd.create_dynamics("rnea", robot, payload=held)
-    inertial = Mismatch(mass_scale=wrong).draw(robot, 1).inertial
-    true = rd.create_dynamics("rnea", robot, inertial=inertial, payload=held)
-    law = CartesianImpedance(model, 400.0, 40.0, config=CartesianImpedanceSettings(link=link))
-    loop = ControlLoop(law, robot.effort_limit)
-    start, end = np.array(pose), np.array(pose)
-    start[joint], end[joint] = pose[joint] + 0.35, pose[joint] - 0.35
-    plant = Plant(true, PlantSettings(1e-3), q0=start, velocity_limit=np.full(robot.n, np.inf))
-    loop.update(0.0, 0.0, start, 0.0 * start)
-    loop.follow(rest_to_rest([start, end, start], [0.0, 1.0, 2.0]), 0.0)
-    for k in range(6000):
-        command = loop.update(1e-3 * k, 1e-3 * k, plant.q, plant.qd)
-        assert command is not None
-        assert command.fault is None, command.problem
-        plant.apply(command.effort)
-        plant.step()
-    assert np.abs(plant.q - start).max() < 0.2
-    assert np.abs(plant.qd).max() < 0.02
