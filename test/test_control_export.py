@@ -604,6 +604,13 @@ def test_a_reference_without_joints_or_numbers_is_refused(prr: Exported, message
     np.testing.assert_array_equal(efforts, expected)
 
 
+def test_a_reference_of_positions_alone_has_no_velocity_and_no_effort(prr: Exported) -> None:
+    alone, whole = (
+        history_of(prr, standing(100, {20: [REFERENCE, more, 1, 1, 1, *STANDS, *np.zeros(6)]}))[0] for more in (0, 1)
+    )
+    np.testing.assert_array_equal(alone, whole)
+
+
 def test_drives_in_mit_mode_give_the_effort_at_the_state(prr: Exported) -> None:
     rows = standing(500, {60: MOTION})
     effort, _, _ = history_of(prr, rows)
