@@ -224,22 +224,3 @@ def test_a_reference_that_jumps_brakes_before_its_target(traced: bool, side: flo
     taken = PERIOD * np.count_nonzero(distance > 0.0, axis=0)
     spared = np.sqrt(2.0 * 0.1 * JUMP / ACCELERATION)  # the last tenth of what would not be led is not led
     assert ((taken < least + 3.0 * PERIOD) & (taken > least - spared - 3.0 * PERIOD)).all(), (taken, least)
-
-
-@both
-def test_a_led_reference_catches_up_with_a_stream_that_moves_on(traced: bool) -> None:
-    """It arrives at the velocity of the stream, which it did not overtake."""
-    arm, rate = Arm(traced, velocity_limit=VELOCITY_LIMIT, reference_jump=JUMP), np.array([0.2, -0.3, 0.1])
-    q, qd, behind = Q, ZERO, []
-    for k in range(400):
-        target = Q + 0.5 * np.sign(rate) + rate * k * PERIOD
-        arm.loop.track(Reference(target, rate, ZERO, ZERO), arm.t)
-        command = arm.state(q, qd)
-        assert command.reference is not None
-        q, qd = command.reference.q, command.reference.qd
-        behind.append(np.sign(rate) * (target - q))
-    assert (np.min(behind, axis=0) >= -np.abs(rate) * PERIOD).all()  # the stream is known to its latest message
-    assert_allclose(behind[-1], 0.0, atol=1e-12)
-    assert_allclose(qd, rate)
-    steps = np.abs(np.diff(behind, axis=0))  # per period: no faster than its limit and the stream together
-    assert (steps <= (SPEED + np.abs(rate)) * PERIOD + 0.006).all()

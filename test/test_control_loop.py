@@ -492,6 +492,18 @@ def test_of_two_targets_between_two_states_the_later_one_counts():
     np.testing.assert_array_equal(paths[0], paths[1])
 
 
+@pytest.mark.parametrize("targets", [(0.0, 0.3), (0.3, 0.03)])
+def test_a_stream_that_has_just_jumped_is_led_to_where_it_stays(targets):
+    """Its jump is no velocity, and it has not arrived because a step back is short."""
+    arm, path = Arm(config=SafetySettings(stream_timeout=10.0)), [Q, Q]
+    for away in targets:
+        arm.loop.track(Reference(Q + away, ZERO, ZERO, ZERO), arm.t)
+        path.append(arm.state().reference.q)
+    path += [command.reference.q for command in arm.until(arm.t + 1.0)]
+    assert np.abs(np.diff(path, 2, axis=0)).max() == pytest.approx(4.0 * PERIOD**2)
+    np.testing.assert_array_equal(path[-1], Q + targets[-1])
+
+
 def test_a_stream_is_tracked_until_it_dries_up():
     arm = Arm(config=SafetySettings(stream_timeout=0.2, reference_jump=10.0))
     reference = Reference(GOAL, np.full(3, 0.1), np.full(3, 0.2), np.full(3, 5.0))

@@ -89,6 +89,19 @@ def test_a_stream_that_jumps_is_led_there_no_faster_than_the_velocity_limit_howe
     assert (np.abs(qd).max(axis=0) < limit).all()
 
 
+def test_a_stream_that_moves_on_is_not_overtaken_and_is_led_to_until_it_is_a_step_away():
+    """A step is what the stream moves from message to message, or a tenth of what would not be led."""
+    rate = np.array([0.2, -0.9, 1.5])
+    side, step = np.sign(rate), np.abs(rate) * 5 * PERIOD
+    q, _ = streamed(loop_of(arm()), START + 0.2 * side, 1.2, rate)
+    message = PERIOD * (1 + (np.arange(len(q)) - 1) // 5 * 5)  # the time of the latest one
+    behind = (START + 0.2 * side + rate * message[:, np.newaxis] - q) * side
+    assert (behind >= -step).all()
+    led = [np.flatnonzero(column[6:] < 1e-12)[0] + 5 for column in behind.T]
+    last = behind[led, np.arange(3)] / np.maximum(step, 0.005)
+    assert ((last > 0.8) & (last <= 1.0)).all()
+
+
 def test_limits_that_are_not_there_change_nothing():
     free, high = (streamed(loop_of(arm(**limits)), START + JUMP, 3.0)[0] for limits in ({}, {"acceleration": 50.0}))
     np.testing.assert_array_equal(free, high)
