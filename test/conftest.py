@@ -79,7 +79,6 @@ MORE = {
     "test_control_reactions.py": ("[2-506-True-",),
     "test_control_safety.py": ("test_no_step_is_ever_larger_than_the_rate_limit[700.0-0.05]",),
     "test_control_step_export.py": ("test_the_main_loop_of_a_microcontroller[adaptive]",),
-    "test_control_teleoperation.py": ("test_tools_are_coupled_by_a_passive_network[none]",),
     "test_derivation.py": ("test_every_step[waist-numbers]",),
     "test_dynamics_truth.py": tuple(f"[{name}]" for name in ("allegro_right_hand", "pr2", "romeo_small")),
     "test_export_latex.py": ("test_the_document_can_be_set[mimic]",),
