@@ -7,7 +7,7 @@ import arms
 import numpy as np
 import pytest
 from broken_dynamics import Faultless
-from industrial import urdfs
+from industrial import urdf
 
 import robodyn_ros as rd
 from robodyn_ros.control import Adaptive, AdaptiveSettings, ComputedTorque, ControlLoop, Reference, gains
@@ -130,11 +130,10 @@ def test_friction_is_learnt():
     assert not law.bodies.any()
 
 
-@pytest.mark.skipif("ur5_robot" not in urdfs(), reason="example-robot-data is not installed")
 @pytest.mark.parametrize("formulation", ["rnea", "lagrangian"])
 def test_a_spatial_arm_learns_everything(formulation):
     """Six joints: every mass is wrong, and the error falls."""
-    robot = rd.load_robot(urdfs()["ur5_robot"])
+    robot = rd.load_robot(urdf("ur5_robot"))
     true = rd.create_dynamics(formulation, robot)
     wrong = rd.create_dynamics(formulation, robot, inertial=0.7 * true.parameters.inertial)
     middle = np.clip(np.zeros(6), robot.lower, robot.upper)

@@ -4,12 +4,11 @@
 """Somebody pushes the tool and keeps pushing: no fault of a sensor, with all checks of the loop on."""
 
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pytest
-from industrial import urdfs
+from industrial import urdf
 
 import robodyn_ros as rd
 from robodyn_ros.control import ControlLoop, SafetySettings, gains
@@ -31,9 +30,7 @@ PERIOD, RISE = 2e-3, 0.3
 
 @cache
 def robot_of(name: str) -> rd.Robot:
-    if name != "prr" and name not in urdfs():
-        pytest.skip("example-robot-data is not installed")
-    return rd.load_robot(Path(__file__).parents[1] / "urdf/prr.urdf" if name == "prr" else urdfs()[name])
+    return rd.load_robot("prr" if name == "prr" else urdf(name))
 
 
 class Bench:

@@ -100,12 +100,11 @@ def test_damping_lets_no_effort_jump_in_a_singular_pose(pose: str) -> None:
 
 def test_a_wider_singular_region_keeps_joints_from_fleeing() -> None:
     """The UR5 with its wrist aligned, and 10 % wrong masses: the posture holds what the tool's spring lets go."""
-    pose = "UR5 wrist aligned"
-    if pose not in CASES:
-        pytest.skip("example-robot-data is not installed")
     fastest = []
     for region in (0.1, 0.3):
-        bench, _ = swinging(pose, partial(law_of, "cartesian_impedance", "tool0", singular_region=region), WRONG)
+        bench, _ = swinging(
+            "UR5 wrist aligned", partial(law_of, "cartesian_impedance", "tool0", singular_region=region), WRONG
+        )
         fastest.append((np.abs(bench.run(2.0).qd) / bench.robot.velocity_limit).max())
     assert 0.45 < fastest[0] < 0.55  # joints that have strayed are brought back
     assert fastest[1] < 0.45  # that is the reference
@@ -126,7 +125,6 @@ def test_through_an_outstretched_elbow_with_wrong_masses_the_arm_ends_on_the_sid
     assert np.abs(last.qd[-1]).max() < 0.02
 
 
-@pytest.mark.skipif("panda" not in ARMS, reason="example-robot-data is not installed")
 @pytest.mark.parametrize("speed", SPEEDS)
 def test_a_light_wrist_does_not_bounce_at_a_wall(speed: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """A Panda without rotors, with all checks on: the limit of unexplained efforts leaves its wrist what it needs."""
