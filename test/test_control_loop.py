@@ -378,17 +378,6 @@ def test_what_is_newer_replaces_what_has_not_started(newer):
     np.testing.assert_allclose(arm.until(arm.t + 2.0)[-1].reference.q, other, rtol=1e-12)
 
 
-def test_hold_stays_at_the_reference_of_that_moment():
-    arm = Arm()
-    arm.loop.follow(rest_to_rest([GOAL], [1.0]))
-    moving = arm.until(arm.t + 0.5)[-1]
-    arm.loop.hold(arm.t)
-    assert arm.loop.mode == "hold"
-    for command in arm.until(arm.t + 2.0):
-        np.testing.assert_allclose(command.reference.q, moving.reference.q, rtol=0.0, atol=1e-14)
-        np.testing.assert_array_equal(command.reference.qd, ZERO)
-
-
 def test_some_joints_move_and_the_others_stay():
     arm = Arm()
     arm.loop.follow(rest_to_rest([[-0.7, 1.1]], [1.0]), joints=["joint3", "joint1"])
