@@ -303,6 +303,19 @@ def test_estimated_velocities_begin_anew_with_the_loop(again):
     np.testing.assert_allclose(command.effort, rest, atol=1e-9)
 
 
+def test_a_state_that_comes_twice_keeps_its_estimated_velocity():
+    arm = Arm(config=SafetySettings(missing_velocity="estimate"), start=False)
+    first, once, again = (arm.loop.update(t, t, Q + 0.1 * (t - 5.0), None).effort for t in (5.0, 5.01, 5.01))
+    assert (np.abs(once - first) > 0.1).all()
+    np.testing.assert_array_equal(again, once)
+
+
+def test_one_gap_after_the_first_state_is_no_period():
+    arm = Arm()
+    arm.state(after=0.2)
+    assert float(arm.loop.memory().period) == 0.0
+
+
 @pytest.mark.parametrize("first", [0.0, 0.5])
 def test_follows_a_trajectory_and_holds_its_end(first):
     """Whether the first point is at time 0 and elsewhere, or later: the reference never jumps."""
