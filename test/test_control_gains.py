@@ -56,21 +56,6 @@ def test_no_unknown_load_makes_the_default_gains_unstable(name):
             assert spectral_radius(PERIOD, PERIOD, found) < 1.0
 
 
-def test_different_frequencies_may_become_unstable():
-    """What speaks against a frequency of its own for each joint by default: the Kinova, stretched out by a load."""
-    robot = rd.load_robot(urdf("kinova"), accept=["repaired_inertia"])
-    dynamics = rd.create_dynamics("rnea", robot, compiled=False)
-    inertia = np.diag(dynamics.mass_matrix(robot.home))
-    own = np.clip(np.sqrt(robot.effort_limit / inertia), 10.0, 60.0)  # each joint as stiff as its drive is strong
-    load = Payload(tip(robot), RATED["kinova"])
-
-    def radius(omega):
-        return max(spectral_radius(PERIOD, PERIOD, feedback(dynamics, q, load, omega)) for q in poses(robot))
-
-    assert radius(own) > 1.0
-    assert radius(OMEGA) < 1.0
-
-
 def test_states_10_ms_apart_and_10_ms_old_carry_the_default_gains():
     one, none = np.eye(3), np.zeros((3, 3))
     found = AccelerationGains(OMEGA**2 * one, 2.0 * OMEGA * one, none)
