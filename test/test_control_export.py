@@ -895,19 +895,13 @@ def test_mock_hardware_is_added_whatever_the_comments_have(urdf: str) -> None:
     assert with_mock_hardware(made, robot) == made
 
 
-@pytest.mark.parametrize("name", ["MyArm", "1arm", "my-arm", "my__arm", "arm_"])
-def test_a_package_needs_a_name(name: str) -> None:
-    with pytest.raises(InputError, match="no name of a ROS 2 package"):
-        exported(PRR, {}, "pd", name)
-
-
-def test_a_joint_needs_a_name() -> None:
+def test_what_cannot_be_exported_says_why() -> None:
+    for name in ("MyArm", "1arm", "my-arm", "my__arm", "arm_"):
+        with pytest.raises(InputError, match="no name of a ROS 2 package"):
+            exported(PRR, {}, "pd", name)
     for name in ("left/joint", "class"):
         with pytest.raises(InputError, match="cannot be a name in C"):
             exported(PRR.replace('"joint2"', f'"{name}"'), {}, "pd")
-
-
-def test_what_cannot_be_exported_says_why() -> None:
     with pytest.raises(ConfigurationError, match="mpc cannot be written as C"):
         exported(PRR, {}, "mpc")
 
