@@ -230,20 +230,29 @@ def undamped(name: str, link: str, model: rd.Dynamics) -> Controller:
     return law
 
 
+def swinging(
+    title: str, make: Callable[[rd.Dynamics], Controller], wrong: float, swing: float = SWING
+) -> tuple[Bench, Array]:
+    """An arm that begins to swing through a singular pose, and where it begins (n,)."""
+    arm, q, joint, _ = SINGULAR[title]
+    start, end = np.array(q), np.array(q)
+    start[joint], end[joint] = q[joint] + swing, q[joint] - swing
+    bench = Bench(arm, start, make, wrong)
+    bench.loop.update(0.0, 0.0, start, 0.0 * start)
+    bench.loop.follow(rest_to_rest([start, end, start], [0.0, 1.0, 2.0]), 0.0)
+    return bench, start
+
+
 def singular(poses: tuple[str, ...] = CASES) -> list[dict[str, Any]]:
     """Greatest speed of a joint [velocity limits] and effort step [effort limits], passing and holding."""
     rows = []
     for title in poses:
-        arm, q, joint, link = SINGULAR[title]
+        link = SINGULAR[title][-1]
         for name in LAWS:
             for damping, make in {"on": law_of, "off": undamped}.items() if name in TOOL_LAWS else [("", law_of)]:
                 row: dict[str, Any] = {"pose": title, "law": name, "damping": damping}
                 for phase, wrong, swing in (("right", 0.0, SWING), ("wrong", WRONG, SWING), ("hold", WRONG, 0.0)):
-                    start, end = np.array(q), np.array(q)
-                    start[joint], end[joint] = q[joint] + swing, q[joint] - swing
-                    bench = Bench(arm, start, partial(make, name, link), wrong)
-                    bench.loop.update(0.0, 0.0, start, 0.0 * start)
-                    bench.loop.follow(rest_to_rest([start, end, start], [0.0, 1.0, 2.0]), 0.0)
+                    bench, start = swinging(title, partial(make, name, link), wrong, swing)
                     record, robot = bench.run(3.0 if swing else 2.0), bench.robot
                     if phase == "wrong":
                         row["fault"] = bench.fault

@@ -4,7 +4,7 @@
 // Runs an exported controller through a history that a test has written, and prints what it commands.
 //
 // The history is a file of numbers (double). Each period has: t, positions (N), velocities (N), and what is asked of the
-// arm before the update: 0 nothing; 1 a reference: has velocities, then joints, q, qd, effort (N each); 2 a trajectory:
+// arm before the update: 0 nothing; 1 a reference: has velocities and efforts, then joints, q, qd, effort (N each); 2 a trajectory:
 // points, columns, degree, has efforts, when it begins from now on or NaN, joints (columns), then for each point its time and its rows; 3 hold; 4 parameters: how many
 // lines of changes.txt; 5 publishers of references; 6 reference interfaces (4 N), chained; 7 the life cycle, off and on;
 // 8 a pose of the tool: frame, position, orientation (x, y, z, w); 9 a twist of it; 10 a wrench of it; 11 tare; 12 speed of
@@ -150,14 +150,15 @@ int main(int count, char ** options)
       if (controller->on_activate(state) != controller_interface::CallbackReturn::SUCCESS) return 6;
     }
     if (what == 1 || what == 14) {
-      const bool has_velocity = history.number() != 0.0;
+      const bool has_rest = history.number() != 0.0;
       const auto joints = history.numbers(N), q = history.numbers(N), qd = history.numbers(N), effort = history.numbers(N);
       auto message = std::make_shared<sensor_msgs::msg::JointState>();
       for (std::size_t i = N; i-- > 0;) {
         if (joints[i] == 0.0) continue;
         message->name.push_back(arm_joints[i]);
         message->position.push_back(q[i]);
-        if (has_velocity) message->velocity.push_back(qd[i]);
+        if (!has_rest) continue;
+        message->velocity.push_back(qd[i]);
         message->effort.push_back(effort[i]);
       }
       node->subscription<JointState>().callback(message);

@@ -7,10 +7,10 @@ import arms
 import numpy as np
 import pytest
 from broken_dynamics import Faultless
-from industrial import urdfs
+from industrial import urdf
 
 import robodyn_ros as rd
-from robodyn_ros.control import Adaptive, AdaptiveSettings, ComputedTorque, ControlLoop, Reference, gains
+from robodyn_ros.control import Adaptive, ComputedTorque, ControlLoop, Reference, gains
 from robodyn_ros.control.faults.dry_run import check_model
 from robodyn_ros.control.laws.adaptation import MASS_RATIO, PossibleBody
 from robodyn_ros.control.laws.memory_file import restore_memory, save_memory
@@ -33,7 +33,7 @@ def swing(t):
 def make(law, dynamics, **config):
     """A law with ω = 12 rad/s and ζ = 1."""
     n = dynamics.robot.n
-    own = {"config": AdaptiveSettings(**config)} if config else {}
+    own = {"config": law.settings(**config)} if config else {}
     return law(dynamics, *gains(law, dynamics, np.zeros(n), 12.0, 1.0), **own)
 
 
@@ -57,20 +57,20 @@ def test_the_poses_of_its_gain_and_of_the_check_of_a_model_are_in_the_range_of_t
         seen.clear()
 
 
-def run(law, true, duration, wanted=swing, friction=None, noise=0.0, seed=5, limit=None):
-    """Errors (N, n) and efforts (N, n), sampled each period, of an arm under a law."""
-    rng, n = np.random.default_rng(seed), true.robot.n
+def run(law, true, duration, wanted=swing, *, friction=None, noise=0.0, limit=None, push=0.0, step=PERIOD):
+    """Errors (N, n) and efforts (N, n), sampled each period, of an arm under a law and a push at the joints."""
+    rng, n = np.random.default_rng(5), true.robot.n
     start = wanted(0.0)
-    plant = Plant(true, PlantSettings(step=PERIOD), friction=friction, q0=start.q, effort_limit=limit)
+    plant = Plant(true, PlantSettings(step=step), friction=friction, q0=start.q, effort_limit=limit)
     plant.reset(start.q, start.qd)
     asked, period, errors, efforts = np.zeros(n), 0.0, [], []
-    for _ in range(round(duration / PERIOD)):
+    for _ in range(round(duration / step)):
         now = wanted(plant.time)
         q = plant.q + noise * 1e-4 * rng.standard_normal(n)
         qd = plant.qd + noise * 5e-3 * rng.standard_normal(n)
-        law.advance(period, q, qd, now, asked, plant.effort)
-        asked, period = law.compute(q, qd, now).total, PERIOD
-        plant.apply(asked)
+        law.advance(period, q, qd, now, asked, plant.effort - push)
+        asked, period = law.compute(q, qd, now).total, step
+        plant.apply(asked + push)
         errors.append(now.q - plant.q)
         efforts.append(asked)
         plant.step()
@@ -130,11 +130,10 @@ def test_friction_is_learnt():
     assert not law.bodies.any()
 
 
-@pytest.mark.skipif("ur5_robot" not in urdfs(), reason="example-robot-data is not installed")
 @pytest.mark.parametrize("formulation", ["rnea", "lagrangian"])
 def test_a_spatial_arm_learns_everything(formulation):
     """Six joints: every mass is wrong, and the error falls."""
-    robot = rd.load_robot(urdfs()["ur5_robot"])
+    robot = rd.load_robot(urdf("ur5_robot"))
     true = rd.create_dynamics(formulation, robot)
     wrong = rd.create_dynamics(formulation, robot, inertial=0.7 * true.parameters.inertial)
     middle = np.clip(np.zeros(6), robot.lower, robot.upper)

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose
 from numpy.typing import ArrayLike
 
 import robodyn_ros as rd
-from robodyn_ros.control import Command, ControlLoop, GravityCompensation, Reference, SafetySettings, rest_to_rest
+from robodyn_ros.control import Command, ControlLoop, GravityCompensation, SafetySettings, rest_to_rest
 from robodyn_ros.control.motion.goals import Tolerances, TrajectoryGoal
 
 ROBOT = rd.load_robot(arms.PRR)
@@ -24,7 +24,6 @@ Q, ZERO = np.array([0.3, -0.2, 0.5]), np.zeros(3)
 GOAL = np.array([0.5, 0.4, -0.1])
 STIFFNESS, DAMPING, INTEGRAL = 1000.0, 20.0, 400.0
 PERIOD = 0.01
-VELOCITY_LIMIT = np.array([1.0, 2.0, 0.5])
 
 BLOCKED = {"plausibility": False, "following_tolerance": 0.0, "externally_supported": True}
 """For an arm that stands or moves whatever drives it, with limits that do not carry it in every pose."""
@@ -38,14 +37,13 @@ class Arm:
         traced: bool,
         effort_limit: ArrayLike = (1e4, 1e4, 1e4),
         *,
-        velocity_limit: ArrayLike | None = None,
         tolerances: Tolerances | None = None,
         **safety: float,
     ) -> None:
         law = GravityCompensation(DYNAMICS, STIFFNESS, DAMPING, INTEGRAL)
         law.traced = traced
         settings = replace(SafetySettings(**safety), blend_time=0.0, **BLOCKED)
-        self.loop = ControlLoop(law, effort_limit, settings, velocity_limit=velocity_limit, tolerances=tolerances)
+        self.loop = ControlLoop(law, effort_limit, settings, tolerances=tolerances)
         self.t = 5.0
         self.loop.update(self.t, self.t, Q, ZERO)
 
@@ -189,57 +187,3 @@ def test_an_arm_that_does_not_come_to_rest_misses_its_goal(traced: bool) -> None
     assert outcomes[-1] == "goal tolerance violated"
     joint = arm.loop.robot.joint_names[1]
     assert going.reason == f"joint {joint!r} moves at 0.06 rad/s at the goal; its goal tolerance is 0.05 rad/s"
-
-
-# A streamed reference that jumps
-
-ACCELERATION = np.minimum(VELOCITY_LIMIT / 0.5, 4.0)  # documented: to the velocity limit in half a second, at most 4
-JUMP = 0.05
-SPEED = 0.9 * VELOCITY_LIMIT
-
-
-@both
-@SIDES
-def test_a_reference_that_jumps_brakes_before_its_target(traced: bool, side: float) -> None:
-    """A trapezoidal velocity: never faster than it can still brake from, never past the target, and no slower."""
-    arm = Arm(traced, velocity_limit=VELOCITY_LIMIT, reference_jump=JUMP)
-    target = Q + side * np.array([1.0, -1.5, 0.6])
-    q, qd, path = Q, ZERO, [Reference(Q, ZERO, ZERO, ZERO)]
-    for _ in range(300):
-        arm.loop.track(Reference(target, ZERO, ZERO, ZERO), arm.t)
-        command = arm.state(q, qd)
-        assert command.reference is not None
-        path.append(command.reference)
-        q, qd = command.reference.q, command.reference.qd
-    way = np.sign(target - Q)
-    distance = way * (target - np.array([r.q for r in path]))
-    speed = way * np.array([r.qd for r in path])
-    assert distance.min() >= -1e-12
-    assert (speed <= SPEED + 1e-12).all()
-    # The distance that braking takes is there; it begins a period late at most, which is known when that is over.
-    assert (speed**2 / (2.0 * ACCELERATION) <= distance + SPEED * PERIOD + 1e-12).all()
-    under_way = distance[1:] > JUMP
-    assert (np.abs(np.diff(speed, axis=0)) <= ACCELERATION * PERIOD * (1.0 + 1e-9))[under_way].all()
-    least = distance[0] / SPEED + SPEED / ACCELERATION
-    taken = PERIOD * np.count_nonzero(distance > 0.0, axis=0)
-    spared = np.sqrt(2.0 * 0.1 * JUMP / ACCELERATION)  # the last tenth of what would not be led is not led
-    assert ((taken < least + 3.0 * PERIOD) & (taken > least - spared - 3.0 * PERIOD)).all(), (taken, least)
-
-
-@both
-def test_a_led_reference_catches_up_with_a_stream_that_moves_on(traced: bool) -> None:
-    """It arrives at the velocity of the stream, which it did not overtake."""
-    arm, rate = Arm(traced, velocity_limit=VELOCITY_LIMIT, reference_jump=JUMP), np.array([0.2, -0.3, 0.1])
-    q, qd, behind = Q, ZERO, []
-    for k in range(400):
-        target = Q + 0.5 * np.sign(rate) + rate * k * PERIOD
-        arm.loop.track(Reference(target, rate, ZERO, ZERO), arm.t)
-        command = arm.state(q, qd)
-        assert command.reference is not None
-        q, qd = command.reference.q, command.reference.qd
-        behind.append(np.sign(rate) * (target - q))
-    assert (np.min(behind, axis=0) >= -np.abs(rate) * PERIOD).all()  # the stream is known to its latest message
-    assert_allclose(behind[-1], 0.0, atol=1e-12)
-    assert_allclose(qd, rate)
-    steps = np.abs(np.diff(behind, axis=0))  # per period: no faster than its limit and the stream together
-    assert (steps <= (SPEED + np.abs(rate)) * PERIOD + 0.006).all()

@@ -5,7 +5,7 @@
 
 import numpy as np
 import pytest
-from industrial import urdfs
+from industrial import urdf
 
 import robodyn_ros as rd
 from robodyn_ros.control import ControlLoop, SafetySettings, Trajectory
@@ -41,9 +41,7 @@ def chunk(begin, orders, offset=0.0):
 
 
 def loop_of():
-    if "ur5_robot" not in urdfs():
-        pytest.skip("example-robot-data is not installed")
-    robot = rd.load_robot(urdfs()["ur5_robot"])
+    robot = rd.load_robot(urdf("ur5_robot"))
     model = rd.create_dynamics("rnea", robot)
     law = rd.create_controller("computed_torque", model, 900.0, 60.0)
     safety = SafetySettings(plausibility=False, allow_nonzero_velocity_at_trajectory_end=True)

@@ -319,10 +319,7 @@ def test_an_arm_without_effort_limits_is_refused():
 
 
 def ur5():
-    path = industrial.urdfs().get("ur5_robot")
-    if path is None:
-        pytest.skip("example-robot-data is not installed")
-    return rd.create_dynamics("rnea", rd.load_robot(path))
+    return rd.create_dynamics("rnea", rd.load_robot(industrial.urdf("ur5_robot")))
 
 
 @pytest.mark.thorough

@@ -30,8 +30,28 @@ from robodyn_ros.simulation.plant.mismatch import Mismatch
 PRR = rd.load_robot("urdf/prr.urdf")
 FOUND = industrial.urdfs()
 ARMS = {"prr": PRR} | {name: rd.load_robot(FOUND[name]) for name in ("ur5_robot", "panda") if name in FOUND}
+MODEL, STILL = rd.create_dynamics("rnea", PRR), np.zeros(3)
 MOVING = 0.9
 """Time in the middle of the swing [s]."""
+
+
+def units(robot):
+    """1 for a joint that turns, a tenth for one that slides."""
+    return np.array([0.1 if joint.position_unit == "m" else 1.0 for joint in robot.joints])
+
+
+def stood(period=0.002, effort=None, **settings):
+    """A monitor of the PRR arm that has stood at home for 100 states."""
+    monitor = ConsistencyMonitor(MODEL, **settings)
+    for step in range(100):
+        assert monitor.update(period * step, PRR.home, STILL, effort) == "TRUSTED"
+    return monitor
+
+
+def sensitivity(q):
+    """What the masses, a payload and a force change of the efforts of the PRR arm at rest, (3, 3)."""
+    rows = Kernel(sensitivity_program(MODEL), sensitivity_parameters(MODEL)).call(q, STILL, STILL)
+    return np.asarray(rows).reshape(3, -1)
 
 
 class Cell:
@@ -103,10 +123,9 @@ class Cell:
 
 def noisy(random, robot, position=1e-3, velocity=0.05):
     """Sensors with noise, a tenth of it where a joint slides."""
-    unit = np.array([0.1 if joint.position_unit == "m" else 1.0 for joint in robot.joints])
 
     def sense(t, q, qd):
-        noise = random.standard_normal((2, len(q))) * unit
+        noise = random.standard_normal((2, len(q))) * units(robot)
         return q + position * noise[0], qd + velocity * noise[1]
 
     return sense
@@ -114,7 +133,7 @@ def noisy(random, robot, position=1e-3, velocity=0.05):
 
 def differentiated(robot, bits, window, period):
     """Encoders whose positions are differentiated over a time [s]."""
-    grain = 2.0 * np.pi / 2.0**bits * np.array([0.1 if joint.position_unit == "m" else 1.0 for joint in robot.joints])
+    grain = 2.0 * np.pi / 2.0**bits * units(robot)
     past = []
 
     def sense(t, q, qd):
@@ -176,23 +195,20 @@ def test_more_than_the_settings_state_is_found_and_with_settings_that_say_so_it_
 def test_white_noise_of_velocities_adds_up_no_further_than_the_derivation_says():
     """P(O > h) = exp(-2 h / (σ dt)): of K independent stretches the greatest O is ln K σ dt / 2."""
     random, dt, sigma, count = np.random.default_rng(2), 0.002, 0.05, 40_000
-    model = rd.create_dynamics("rnea", PRR)
-    monitor = ConsistencyMonitor(model, velocity_noise=sigma)
-    q, most = PRR.home, np.zeros(6)  # for no lag, and for the greatest
-    unit = np.array([0.1 if joint.position_unit == "m" else 1.0 for joint in PRR.joints])
+    monitor, unit, most = ConsistencyMonitor(MODEL, velocity_noise=sigma), units(PRR), np.zeros(6)
     for step in range(count):
-        assert monitor.update(dt * step, q, sigma * unit * random.standard_normal(3)) == "TRUSTED"
+        assert monitor.update(dt * step, PRR.home, sigma * unit * random.standard_normal(3)) == "TRUSTED"
         most = np.maximum(most, np.abs(monitor.memory.position_sum))
     likely = np.log(count) * sigma * unit * dt / 2.0
     lag = SafetySettings().velocity_delay * 5.0 * sigma * unit  # velocity_delay times the difference of two velocities
-    assert (most[:3] < 1.2 * likely).all()
+    assert (most[:3] < 1.2 * likely).all()  # for no lag
     assert (most[:3] > 0.2 * likely).all()
-    assert (most[3:] < 1.2 * likely + lag).all()
+    assert (most[3:] < 1.2 * likely + lag).all()  # for the greatest
 
 
 def test_an_acceleration_that_grows_from_zero_between_two_states_is_explained_by_the_rule():
     """The trapezoidal rule errs by a sixth of the change of the velocity times the period, and by no more."""
-    monitor = ConsistencyMonitor(rd.create_dynamics("rnea", PRR), velocity_noise=1e-6)
+    monitor = ConsistencyMonitor(MODEL, velocity_noise=1e-6)
     q, qd, dt = PRR.home, np.zeros(3), 0.002
     change = np.array([0.01, -0.02, 0.03])
     for step in range(50):
@@ -211,13 +227,12 @@ FRICTION_ONLY = {"model_error": 0.0, "unknown_payload": 0.0, "push_force": 0.0}
 )
 def test_noise_of_velocities_does_not_hide_that_friction_or_a_stop_holds_a_joint(sigma, at_a_stop, settings, side):
     """In the sum noise of efforts does not add up, and what friction explains of the sum is no less for it."""
-    model, random = rd.create_dynamics("rnea", PRR), np.random.default_rng(4)
-    monitor, q = ConsistencyMonitor(model, velocity_noise=sigma, **FRICTION_ONLY, **settings), PRR.home.copy()
-    unit = np.array([0.1 if joint.position_unit == "m" else 1.0 for joint in PRR.joints])
-    effort = model.gravity(q) + side * 0.095 * PRR.effort_limit
+    random, unit, q = np.random.default_rng(4), units(PRR), PRR.home.copy()
+    monitor = ConsistencyMonitor(MODEL, velocity_noise=sigma, **FRICTION_ONLY, **settings)
+    effort = MODEL.gravity(q) + side * 0.095 * PRR.effort_limit
     if at_a_stop:
         q[1] = PRR.upper[1] if side > 0.0 else PRR.lower[1]
-        effort, unit[0] = model.gravity(q) + side * 0.2 * PRR.effort_limit * [0.0, 1.0, 0.0], 0.0
+        effort, unit[0] = MODEL.gravity(q) + side * 0.2 * PRR.effort_limit * [0.0, 1.0, 0.0], 0.0
     for step in range(5000):
         velocity = sigma * unit * random.standard_normal(3)
         assert monitor.update(0.002 * step, q, velocity, effort) == "TRUSTED", (step, monitor.problem)
@@ -250,7 +265,7 @@ def test_the_direction_of_friction_is_known_once_noise_does_not_explain_the_velo
 
 def test_the_noise_that_is_measured_is_at_most_the_velocity_limit():
     """Velocities that are nonsense for a while blind the test of positions no further than that."""
-    monitor = ConsistencyMonitor(rd.create_dynamics("rnea", PRR))
+    monitor = ConsistencyMonitor(MODEL)
     for step in range(5000):
         monitor.update(0.002 * step, PRR.home, 50.0 * (-1.0) ** step * np.ones(3))
     np.testing.assert_allclose(np.sqrt(monitor.memory.noise), PRR.velocity_limit, rtol=1e-3)
@@ -336,10 +351,9 @@ def test_some_wrong_states_are_dropped_and_the_next_good_one_goes_on(count, size
 
 
 def test_a_state_with_the_stamp_of_another_one_is_dropped_if_it_is_of_another_arm():
-    monitor, q = ConsistencyMonitor(rd.create_dynamics("rnea", PRR)), PRR.home
-    assert monitor.update(1.0, q, np.zeros(3)) == "TRUSTED"
-    for away, verdict in ((1e-6, "TRUSTED"), (0.1, "DROPPED"), (0.0, "TRUSTED")):
-        assert monitor.update(1.0, q + away, np.zeros(3)) == verdict
+    monitor = ConsistencyMonitor(MODEL)
+    for away, verdict in ((0.0, "TRUSTED"), (1e-6, "TRUSTED"), (0.1, "DROPPED"), (0.0, "TRUSTED")):
+        assert monitor.update(1.0, PRR.home + away, STILL) == verdict
     assert int(monitor.memory.dropped) == 1
 
 
@@ -361,12 +375,8 @@ def test_the_latest_valid_state_is_from_before_the_fault():
 @pytest.mark.parametrize("period", [0.002, 0.008, 0.016, 0.024])
 def test_a_velocity_that_jumped_is_confirmed_only_by_positions_that_agree(period):
     """1.5 rad/s of a joint that stands, and of one that was struck, however rare the states are."""
-    model = rd.create_dynamics("rnea", PRR)
     for moves in (False, True):
-        monitor, q, jumped = ConsistencyMonitor(model), PRR.home, 1.5 * np.eye(3)[1]
-        for step in range(100):
-            monitor.update(period * step, q, np.zeros(3))
-        confirmed = []
+        monitor, q, jumped, confirmed = stood(period), PRR.home, 1.5 * np.eye(3)[1], []
         for step in range(100, 130):
             q = q + period * jumped * moves
             monitor.update(period * step, q, jumped)
@@ -434,7 +444,7 @@ def test_the_residual_of_an_exact_model_is_its_friction():
 
 def test_a_joint_that_stopped_suddenly_and_moves_again_has_not_stopped():
     """As against a stone on its way: at once, and not after the time that confirms rest."""
-    monitor, q, found = ConsistencyMonitor(rd.create_dynamics("rnea", PRR)), PRR.home, []
+    monitor, q, found = ConsistencyMonitor(MODEL), PRR.home, []
     for step in range(130):
         qd = np.array([0.0, 0.0 if 100 <= step < 105 else 1.0, 0.0])
         q = q + 0.002 * qd
@@ -458,28 +468,22 @@ def test_a_fault_of_efforts_lasts_from_test_to_test():
 @pytest.mark.parametrize("delay", [0.0, 0.02, 0.05])
 def test_a_velocity_that_may_lag_is_confirmed_so_much_later(delay):
     """A joint is struck and moves at 3 rad/s: within the delay its positions prove nothing."""
-    monitor, q, struck = ConsistencyMonitor(rd.create_dynamics("rnea", PRR), velocity_delay=delay), PRR.home, 3.0
-    for step in range(100):
-        monitor.update(0.002 * step, q, np.zeros(3))
-    moves = 0
+    monitor, q, struck, moves = stood(velocity_delay=delay), PRR.home, 3.0 * np.eye(3)[1], 0
     while not monitor.memory.confirmed:
         moves += 1
-        q = q + 0.002 * struck * np.eye(3)[1]
-        monitor.update(0.002 * (99 + moves), q, struck * np.eye(3)[1])
+        q = q + 0.002 * struck
+        monitor.update(0.002 * (99 + moves), q, struck)
     assert delay < 0.002 * moves < delay + 0.02
 
 
 @pytest.mark.parametrize("period", [0.002, 0.008, 0.016])
 def test_an_encoder_that_slips_is_found_where_states_are_rare(period):
     """Of an arm that stands the positions of a joint run away at 0.5 rad/s."""
-    model = rd.create_dynamics("rnea", PRR)
-    monitor, q, effort = ConsistencyMonitor(model), PRR.home, model.gravity(PRR.home)
-    for step in range(100):
-        assert monitor.update(period * step, q, np.zeros(3), effort) == "TRUSTED"
-    slip = 0.5 * period * np.eye(3)[1]
+    q, effort = PRR.home, MODEL.gravity(PRR.home)
+    monitor = stood(period, effort)
     for step in range(100, 100 + int(0.2 / period)):
-        q = q + slip
-        monitor.update(period * step, q, np.zeros(3), effort)
+        q = q + 0.5 * period * np.eye(3)[1]
+        monitor.update(period * step, q, STILL, effort)
     assert monitor.verdict == "BLIND"
     assert monitor.problem[:2] == ("OFF_VELOCITY", 1)
 
@@ -487,38 +491,30 @@ def test_an_encoder_that_slips_is_found_where_states_are_rare(period):
 @pytest.mark.parametrize("joint", [0, 1, 2])
 def test_states_after_silence_are_not_accepted_at_once_where_the_arm_cannot_have_moved(joint):
     """In 0.152 s its velocity limits bring it within 0.1 rad, or 0.01 m, and that time at the limit."""
-    model = rd.create_dynamics("rnea", PRR)
-    still, q, apart = np.zeros(3), PRR.home, np.eye(3)[joint]
+    q, apart = PRR.home, np.eye(3)[joint]
     reach = (0.01, 0.1, 0.1)[joint] + 0.152 * PRR.velocity_limit[joint]
     for away, dropped in ((0.99 * reach, 0), (1.01 * reach, 5)):
-        monitor = ConsistencyMonitor(model)
-        for step in range(100):
-            monitor.update(0.002 * step, q, still)
-        verdicts = [monitor.update(0.35 + 0.002 * step, q + away * apart, still) for step in range(7)]
+        monitor = stood()
+        verdicts = [monitor.update(0.35 + 0.002 * step, q + away * apart, STILL) for step in range(7)]
         assert verdicts.count("DROPPED") == dropped, (away, verdicts)
         if dropped:
             said = monitor.memory
             assert (int(said.joint), float(said.value), float(said.bound)) == pytest.approx((joint, away, reach))
         assert monitor.verdict == "TRUSTED"
     there = 1.01 * reach
-    assert monitor.update(0.51, q - there * apart, still) == "DROPPED"
-    assert monitor.update(0.512, q + there * apart, still) == "DROPPED"  # the first was the wrong one
-    assert [monitor.update(0.514 + 0.002 * step, q + there * apart, still) for step in range(9)][-1] == "TRUSTED"
+    assert monitor.update(0.51, q - there * apart, STILL) == "DROPPED"
+    assert monitor.update(0.512, q + there * apart, STILL) == "DROPPED"  # the first was the wrong one
+    assert [monitor.update(0.514 + 0.002 * step, q + there * apart, STILL) for step in range(9)][-1] == "TRUSTED"
 
 
 def test_a_contradiction_before_silence_does_not_count_where_the_arm_is_found_elsewhere():
     """States are dropped until they have agreed for drop_time, as after silence without one; the loop is not blind."""
-    model = rd.create_dynamics("rnea", PRR)
-    still, q, away = np.zeros(3), PRR.home, np.array([0.5, 0.0, 0.0])
-    verdicts = {}
     for contradicted in (False, True):
-        monitor = ConsistencyMonitor(model)
-        for step in range(100):
-            monitor.update(0.002 * step, q, still)
+        monitor = stood()
         if contradicted:
-            assert monitor.update(0.2, q, still + PRR.velocity_limit) == "DROPPED"
-        verdicts[contradicted] = [monitor.update(0.35 + 0.002 * step, q + away, still) for step in range(7)]
-    assert verdicts[True] == verdicts[False] == ["DROPPED"] * 5 + ["TRUSTED"] * 2
+            assert monitor.update(0.2, PRR.home, PRR.velocity_limit) == "DROPPED"
+        verdicts = [monitor.update(0.35 + 0.002 * step, PRR.home + [0.5, 0.0, 0.0], STILL) for step in range(7)]
+        assert verdicts == ["DROPPED"] * 5 + ["TRUSTED"] * 2
 
 
 # What only efforts show
@@ -547,17 +543,15 @@ def test_a_drive_that_does_not_obey_is_found_before_its_joint_is_fast(name, join
 
 def test_the_effort_on_a_joint_that_stands_is_limited_before_it_could_be_fast():
     """A push explains that it stands. If its encoder were dead it would have half its velocity limit by then."""
-    model = rd.create_dynamics("rnea", PRR)
-    monitor, q, still, joint = ConsistencyMonitor(model), PRR.home, np.zeros(3), 1
-    rows = Kernel(sensitivity_program(model), sensitivity_parameters(model)).call(q, still, still)
-    masses, payload, force = np.asarray(rows).reshape(3, -1)[:, joint]
+    monitor, q, joint = ConsistencyMonitor(MODEL), PRR.home, 1
+    masses, payload, force = sensitivity(q)[:, joint]
     borne = 0.1 * PRR.effort_limit[joint] + 0.1 * masses + 1.0 * payload
     extra = borne + 0.5 * 40.0 * force
-    due = 0.5 * PRR.velocity_limit[joint] * float(model.mass_matrix(q)[joint, joint]) / (extra - borne)
-    effort = model.gravity(q) + extra * (np.arange(3) == joint)
+    due = 0.5 * PRR.velocity_limit[joint] * float(MODEL.mass_matrix(q)[joint, joint]) / (extra - borne)
+    effort = MODEL.gravity(q) + extra * (np.arange(3) == joint)
     limited, t = None, 0.0
     while t < 2.0 * due:
-        assert monitor.update(t, q, still, effort) == "TRUSTED"
+        assert monitor.update(t, q, STILL, effort) == "TRUSTED"
         if limited is None and float(monitor.memory.unexplained[joint]) < extra:
             limited = t
         t += 0.002
@@ -571,36 +565,32 @@ def test_the_effort_on_a_joint_that_stands_is_limited_before_it_could_be_fast():
 
 def test_a_residual_seen_in_motion_is_forgotten_at_rest_with_a_time_constant_of_ten_seconds():
     """The possible error of the model returns to its stated bound as 1 - exp(-t / 10 s)."""
-    model = rd.create_dynamics("rnea", PRR)
-    monitor, q, joint = ConsistencyMonitor(model), PRR.home.copy(), 1
+    monitor, q, joint = ConsistencyMonitor(MODEL), PRR.home.copy(), 1
     one, period, t = 1.0 * (np.arange(3) == joint), 0.002, 0.0
     residual = monitor.memory.motion_residual
     for _ in range(1000):  # the model is right
         q = q + 0.1 * period * one
-        monitor.update(t, q, 0.1 * one, model.inverse(q, 0.1 * one, 0.0 * one))
+        monitor.update(t, q, 0.1 * one, MODEL.inverse(q, 0.1 * one, STILL))
         t += period
     seen = float(residual[joint])
-    rows = Kernel(sensitivity_program(model), sensitivity_parameters(model)).call(q, 0.0 * one, 0.0 * one)
-    masses, payload, _ = np.asarray(rows).reshape(3, -1)[:, joint]
+    masses, payload, _ = sensitivity(q)[:, joint]
     stated = 0.1 * PRR.effort_limit[joint] + 0.1 * masses + 1.0 * payload
     assert seen < 0.5 * stated
     for _ in range(5000):
-        assert monitor.update(t, q, 0.0 * one, model.gravity(q)) == "TRUSTED"
+        assert monitor.update(t, q, STILL, MODEL.gravity(q)) == "TRUSTED"
         t += period
     assert float(residual[joint]) == pytest.approx(stated - (stated - seen) * np.exp(-1.0), rel=0.02)
 
 
 @pytest.mark.parametrize("setting", ["unknown_friction", "model_error", "unknown_payload", "push_force"])
 def test_what_drives_a_joint_that_stands_is_said_with_the_setting_that_explains_most(setting):
-    model = rd.create_dynamics("rnea", PRR)
     stated = {"unknown_friction": 0.03, "model_error": 0.07, "unknown_payload": 0.4, "push_force": 9.0}
-    monitor = ConsistencyMonitor(model, **dict.fromkeys(stated, 0.0) | {setting: stated[setting]})
-    q, still, joint = PRR.home, np.zeros(3), 1
-    rows = np.asarray(Kernel(sensitivity_program(model), sensitivity_parameters(model)).call(q, still, still))
-    explained = dict(zip(stated, (PRR.effort_limit, *rows.reshape(3, -1)), strict=True))[setting] * stated[setting]
-    effort = model.gravity(q) + (2.0 * explained[joint] + 1.0) * (np.arange(3) == joint)
+    monitor = ConsistencyMonitor(MODEL, **dict.fromkeys(stated, 0.0) | {setting: stated[setting]})
+    q, joint = PRR.home, 1
+    explained = dict(zip(stated, (PRR.effort_limit, *sensitivity(q)), strict=True))[setting] * stated[setting]
+    effort = MODEL.gravity(q) + (2.0 * explained[joint] + 1.0) * (np.arange(3) == joint)
     step = 0
-    while monitor.update(0.002 * step, q, still, effort) != "FAULTY":
+    while monitor.update(0.002 * step, q, STILL, effort) != "FAULTY":
         step += 1
     assert monitor.problem == ("STANDS_DRIVEN", joint, setting)
     assert float(monitor.memory.value) == pytest.approx(2.0 * explained[joint] + 1.0, rel=1e-6)

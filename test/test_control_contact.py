@@ -6,6 +6,7 @@
 import copy
 import pickle
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,7 @@ class Bench:
         real = rd.create_dynamics("rnea", rd.load_robot(text))
         self.plant = Plant(real, PlantSettings(PERIOD), np.full(robot.n, np.inf), rest,
                            velocity_limit=np.full(robot.n, np.inf))  # fmt: skip
-        self.steps = 0
+        self.steps, self.phases = 0, [""]
         self.command: Any = None
 
     @property
@@ -75,6 +76,8 @@ class Bench:
             self.plant.apply(np.zeros(self.n) if self.command is None else self.command.effort)
             self.plant.step()
             self.steps += 1
+            fault = self.loop.fault
+            self.phases.append("" if fault is None else f"{fault.kind} {fault.phase}")
             if until is not None and until():
                 return
         assert until is None, "it did not happen"
@@ -217,13 +220,19 @@ def test_tare_without_an_observer_or_a_state_is_refused() -> None:
 
 PUSH = (0.0, 0.0, 30.0)
 AWAY = (0.0, 0.0, 0.0)
+FORCE = np.array([12.0, np.inf])
+BOUNDS = {
+    ("touch", "joints"): thresholds(3, touch=6.0),
+    ("collision", "joints"): thresholds(3, touch=3.0, collision=6.0),
+    ("touch", "wrench"): thresholds(3, touch_wrench=FORCE),
+    ("collision", "wrench"): thresholds(3, touch_wrench=FORCE / 2.0, collision_wrench=FORCE),
+}
 
 
 def pushed(reaction: str, kind: str = "touch", **options: Any) -> Bench:
     """An arm that moves upwards when it is pushed, and has just begun to react."""
     reactions = FaultReactions(touch=(reaction, 2.0), collision=(reaction, 2.0))
-    limits = {"touch": thresholds(3, touch=6.0), "collision": thresholds(3, touch=3.0, collision=6.0)}[kind]
-    bench = Bench(PRR, reactions=reactions, thresholds=limits, **options)
+    bench = Bench(PRR, reactions=reactions, thresholds=BOUNDS[kind, "joints"], **options)
     bench.run(0.1)
     bench.start = bench.plant.q.copy()
     bench.loop.follow(rest_to_rest([bench.plant.q + [0.3, 0.4, -0.5]], [1.0]))
@@ -240,36 +249,16 @@ def injected(reaction: str, kind: str, threshold: str) -> list[str]:
     The push goes away before the reaction expires for the first time; the second stays. The efforts of the joints, or
     the wrench at the tool, are beyond the threshold of one level.
     """
-    force = np.array([12.0, np.inf])
-    bounds = {
-        ("touch", "joints"): thresholds(3, touch=6.0),
-        ("collision", "joints"): thresholds(3, touch=3.0, collision=6.0),
-        ("touch", "wrench"): thresholds(3, touch_wrench=force),
-        ("collision", "wrench"): thresholds(3, touch_wrench=force / 2.0, collision_wrench=force),
-    }[kind, threshold]
     reactions = FaultReactions(touch=(reaction, 0.7), collision=(reaction, 0.7))
-    safety = SafetySettings(
-        plausibility=False, externally_supported=True, soft_limit_margin=0.0, settled_time=0.3,
-    )  # fmt: skip
-    bench = Bench(PRR, reactions=reactions, thresholds=bounds, safety=safety)
-    phases = []
-
-    def run(duration: float) -> None:
-        for _ in range(round(duration / PERIOD)):
-            bench.run(PERIOD)
-            fault = bench.loop.fault
-            phases.append("" if fault is None else f"{fault.kind} {fault.phase}")
-
-    run(0.1)
+    safety = replace(SAFETY, settled_time=0.3, following_tolerance=SafetySettings().following_tolerance)
+    bench = Bench(PRR, reactions=reactions, thresholds=BOUNDS[kind, threshold], safety=safety)
+    bench.run(0.1)
     bench.loop.follow(rest_to_rest([bench.plant.q + [0.3, 0.4, -0.5]], [1.0]))
-    run(0.4)
-    bench.push(PUSH)
-    run(0.15)
-    bench.push(AWAY)
-    run(0.7)
-    bench.push(PUSH)
-    run(0.9)
-    return phases
+    bench.run(0.4)
+    for push, duration in ((PUSH, 0.15), (AWAY, 0.7), (PUSH, 0.9)):
+        bench.push(push)
+        bench.run(duration)
+    return bench.phases
 
 
 @pytest.mark.parametrize("threshold", ["joints", "wrench"])
@@ -277,7 +266,7 @@ def injected(reaction: str, kind: str, threshold: str) -> list[str]:
 @pytest.mark.parametrize("reaction", TO_CONTACT)
 def test_each_reaction_at_each_level_ends_and_recovers(reaction: str, kind: str, threshold: str) -> None:
     phases = injected(reaction, kind, threshold)
-    told = [phase for phase, before in zip(phases, ["", *phases], strict=False) if phase != before]
+    told = [phase for before, phase in pairwise(phases) if phase != before]
     levels = ["touch", "collision"][: 1 + (kind == "collision")]
     begins = [f"{level} {reaction}" for level in levels]
     if reaction == "silent":  # in silence nothing is observed: quiet ends it, and the push is found anew

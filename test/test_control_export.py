@@ -26,6 +26,7 @@ import numpy as np
 import pytest
 import yaml
 from exported_arm import BLIND, KEEP, SEND, ExportedArm, library
+from heap import heap_size
 from once import kept_folder, once
 from scipy.spatial.transform import Rotation
 
@@ -471,6 +472,15 @@ def test_the_wrench_is_told_in_the_axes_of_the_link() -> None:
     np.testing.assert_allclose(both.exported.wrench().reshape(2, 3), given.reshape(2, 3) @ axes, rtol=1e-12)
 
 
+def test_an_arm_that_ends_leaves_no_memory_behind() -> None:
+    code, sizes = Twins("prr", "computed_torque", FELT).exported.code, []
+    for _ in range(3):
+        for _ in range(1000):
+            code.arm_destroy(ctypes.c_void_p(code.arm_create()))
+        sizes.append(heap_size())
+    assert sizes[2] - sizes[1] < 5000  # the smallest part of each has 48 bytes
+
+
 def test_a_text_that_is_too_long_is_cut_at_the_end_of_its_place() -> None:
     arm = Twins("prr", "computed_torque", FELT).exported
     _, refusal = arm.follow(np.array([1.0]), [np.full((1, 3), 9.125), None, None, None], np.nan, 5.0)
@@ -592,6 +602,13 @@ def test_a_reference_without_joints_or_numbers_is_refused(prr: Exported, message
     efforts, said, code = history_of(prr, standing(400, {60: MOTION, 200: message}))
     assert code == 0 and problem in said
     np.testing.assert_array_equal(efforts, expected)
+
+
+def test_a_reference_of_positions_alone_has_no_velocity_and_no_effort(prr: Exported) -> None:
+    alone, whole = (
+        history_of(prr, standing(100, {20: [REFERENCE, more, 1, 1, 1, *STANDS, *np.zeros(6)]}))[0] for more in (0, 1)
+    )
+    np.testing.assert_array_equal(alone, whole)
 
 
 def test_drives_in_mit_mode_give_the_effort_at_the_state(prr: Exported) -> None:
@@ -834,6 +851,7 @@ def test_parameters_are_those_of_the_node() -> None:
 def test_a_law_that_derives_more_keeps_its_parameters_fixed() -> None:
     files = exported(PRR, {}, "adaptive")
     assert "gains" in files.frozen and "velocity_limits" not in files.frozen
+    assert "`gains.…`" in files.texts["README.md"]
     found = declared(files)
     assert found["gains.joint1.natural_frequency"]["read_only"] and found["adaptive.rate"]["read_only"]
     assert "read_only" not in found["blend_time"]
@@ -877,19 +895,13 @@ def test_mock_hardware_is_added_whatever_the_comments_have(urdf: str) -> None:
     assert with_mock_hardware(made, robot) == made
 
 
-@pytest.mark.parametrize("name", ["MyArm", "1arm", "my-arm", "my__arm", "arm_"])
-def test_a_package_needs_a_name(name: str) -> None:
-    with pytest.raises(InputError, match="no name of a ROS 2 package"):
-        exported(PRR, {}, "pd", name)
-
-
-def test_a_joint_needs_a_name() -> None:
+def test_what_cannot_be_exported_says_why() -> None:
+    for name in ("MyArm", "1arm", "my-arm", "my__arm", "arm_"):
+        with pytest.raises(InputError, match="no name of a ROS 2 package"):
+            exported(PRR, {}, "pd", name)
     for name in ("left/joint", "class"):
         with pytest.raises(InputError, match="cannot be a name in C"):
             exported(PRR.replace('"joint2"', f'"{name}"'), {}, "pd")
-
-
-def test_what_cannot_be_exported_says_why() -> None:
     with pytest.raises(ConfigurationError, match="mpc cannot be written as C"):
         exported(PRR, {}, "mpc")
 

@@ -94,6 +94,7 @@ def test_walls_push_back_and_never_pull() -> None:
     law, q = stiff()
     place = law.task.pose(q)[:3, 3]
     law, q = stiff(walls=(-FAR, -FAR, place[2] - 0.02, place[0] + 0.05, FAR, FAR))
+    np.testing.assert_allclose(law.tool_gains(q, law.task.terms(q, 0 * q))[0], np.diag([8000.0, 8000.0, 0.0]))
     moved = pushed(law, q, np.array([12.0, 0.0, -5.0, 0.0, 0.0, 0.0]), 6.0, damping=25.0)
     assert moved[0] == pytest.approx(0.05 + 12.0 / 8000.0, rel=0.01)
     assert moved[2] == pytest.approx(-0.02 - 5.0 / 8000.0, rel=0.01)

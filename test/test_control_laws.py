@@ -69,21 +69,6 @@ def test_stiffness_alone_keeps_the_damping_ratio():
     assert not ki.any()  # without a rate
 
 
-def test_impedance_gives_way_like_a_spring():
-    """Pushed at a joint, the arm comes to rest where the stated stiffness says."""
-    robot = rd.load_robot(PRR)
-    dynamics = rd.create_dynamics("rnea", robot)
-    stiffness, push = np.array([2000.0, 80.0, 40.0]), np.array([30.0, -6.0, 2.5])
-    controller = Impedance(dynamics, *gains(Impedance, dynamics, np.zeros(3), 1.0, 1.0, stiffness=stiffness))
-    pose = np.array([0.8, 0.6, -0.4])
-    zero = np.zeros(3)
-    plant = Plant(dynamics, q0=pose, effort_limit=np.full(3, np.inf))
-    for _ in range(6000):
-        plant.apply(controller.compute(plant.q, plant.qd, Reference(pose, zero, zero, zero)).total + push)
-        plant.step()
-    np.testing.assert_allclose(plant.q - pose, push / stiffness, rtol=1e-5)
-
-
 def test_known_friction_is_the_models_else_the_urdfs():
     robot = rough()
     dynamics = rd.create_dynamics("rnea", robot)
@@ -107,15 +92,14 @@ def test_friction_of_the_model_is_not_compensated_twice():
     np.testing.assert_allclose(after.friction, [1, 2, 3] * qdr + [4, 5, 6] * np.tanh(qdr / 0.01), rtol=1e-12)
 
 
-def free(true, model, q0, seconds, hand=0.0, noise=(0.0, 0.0), seed=11):
-    """A plant under free drive, with noise of position and velocity; the plant in the end."""
-    rng = np.random.default_rng(seed)
-    controller = FreeDrive(model, 0.0, 0.0)
+def led(law, true, q0, seconds, qd0=0.0, hand=0.0, noise=(0.0, 0.0)):
+    """A plant under a law without reference and a hand, with noise of position and velocity; the plant in the end."""
+    rng, zero = np.random.default_rng(11), np.zeros(3)
     plant = Plant(true, q0=q0, effort_limit=np.full(3, np.inf))
-    zero = np.zeros(3)
+    plant.reset(q0, zero + qd0)
     for _ in range(round(seconds / plant.settings.step)):
         q, qd = plant.q + noise[0] * rng.standard_normal(3), plant.qd + noise[1] * rng.standard_normal(3)
-        plant.apply(controller.compute(q, qd, Reference(q, zero, zero, zero)).total + hand)
+        plant.apply(law.compute(q, qd, Reference(q, zero, zero, zero)).total + hand)
         plant.step()
     return plant
 
@@ -125,31 +109,19 @@ def test_free_drive_stays_where_it_is_left():
     robot, pose = rough(), np.array([0.6, -1.1, 0.5])
     true, model = rd.create_dynamics("rnea", robot), rd.create_dynamics("rnea", robot)
     model.configure(inertial=1.05 * model.parameters.inertial)
-    plant = free(true, model, pose, 5.0, noise=(1e-4, 5e-3))
+    plant = led(FreeDrive(model, 0.0, 0.0), true, pose, 5.0, noise=(1e-4, 5e-3))
     assert np.abs(plant.q - pose).max() / 5.0 < 1e-3
 
 
 def test_free_drive_makes_the_arm_light():
     """A hand that could not move the arm against its friction alone keeps it moving once it moves, and not faster and
     faster: what is left of the friction is the speed's limit."""
-    robot, pose = rough(), np.array([0.9, 0.0, 0.0])
-    dynamics = rd.create_dynamics("rnea", robot)
-    hand = np.array([0.0, 0.0, 0.9 * 0.7])  # less than the wrist's Coulomb friction
-    still = free(dynamics, dynamics, pose, 1.0, hand)
-    assert not still.qd.any()
-    controller, zero = FreeDrive(dynamics, 0.0, 0.0), np.zeros(3)
-    plant = Plant(dynamics, q0=pose, effort_limit=np.full(3, np.inf))
-    plant.reset(pose, [0.0, 0.0, 0.3])
-    for _ in range(400):
-        plant.apply(controller.compute(plant.q, plant.qd, Reference(pose, zero, zero, zero)).total + hand)
-        plant.step()
-    assert plant.qd[2] > 0.3
-    # Without compensation the same push does not keep it moving.
-    plant.reset(pose, [0.0, 0.0, 0.3])
-    for _ in range(400):
-        plant.apply(dynamics.gravity(plant.q) + hand)
-        plant.step()
-    assert plant.qd[2] < 0.15
+    dynamics, pose = rd.create_dynamics("rnea", rough()), np.array([0.9, 0.0, 0.0])
+    law, hand = FreeDrive(dynamics, 0.0, 0.0), np.array([0.0, 0.0, 0.6 * 0.7])  # less than the wrist's Coulomb friction
+    assert not led(law, dynamics, pose, 1.0, hand=hand).qd.any()
+    speed, alone = np.array([0.0, 0.0, 0.3]), rd.create_controller("gravity_compensation", dynamics, 0.0, 0.0)
+    assert 0.3 < led(law, dynamics, pose, 0.4, speed, hand).qd[2] < 0.8
+    assert not led(alone, dynamics, pose, 0.4, speed, hand).qd.any()
 
 
 @pytest.mark.parametrize("name", rd.available("controllers"))

@@ -303,6 +303,19 @@ def test_estimated_velocities_begin_anew_with_the_loop(again):
     np.testing.assert_allclose(command.effort, rest, atol=1e-9)
 
 
+def test_a_state_that_comes_twice_keeps_its_estimated_velocity():
+    arm = Arm(config=SafetySettings(missing_velocity="estimate"), start=False)
+    first, once, again = (arm.loop.update(t, t, Q + 0.1 * (t - 5.0), None).effort for t in (5.0, 5.01, 5.01))
+    assert (np.abs(once - first) > 0.1).all()
+    np.testing.assert_array_equal(again, once)
+
+
+def test_one_gap_after_the_first_state_is_no_period():
+    arm = Arm()
+    arm.state(after=0.2)
+    assert float(arm.loop.memory().period) == 0.0
+
+
 @pytest.mark.parametrize("first", [0.0, 0.5])
 def test_follows_a_trajectory_and_holds_its_end(first):
     """Whether the first point is at time 0 and elsewhere, or later: the reference never jumps."""
@@ -376,17 +389,6 @@ def test_what_is_newer_replaces_what_has_not_started(newer):
     else:
         arm.loop.hold(arm.t)
     np.testing.assert_allclose(arm.until(arm.t + 2.0)[-1].reference.q, other, rtol=1e-12)
-
-
-def test_hold_stays_at_the_reference_of_that_moment():
-    arm = Arm()
-    arm.loop.follow(rest_to_rest([GOAL], [1.0]))
-    moving = arm.until(arm.t + 0.5)[-1]
-    arm.loop.hold(arm.t)
-    assert arm.loop.mode == "hold"
-    for command in arm.until(arm.t + 2.0):
-        np.testing.assert_allclose(command.reference.q, moving.reference.q, rtol=0.0, atol=1e-14)
-        np.testing.assert_array_equal(command.reference.qd, ZERO)
 
 
 def test_some_joints_move_and_the_others_stay():
@@ -490,6 +492,18 @@ def test_of_two_targets_between_two_states_the_later_one_counts():
         paths.append([command.reference.q for command in arm.until(arm.t + 1.5)])
     assert np.isfinite(paths[0]).all()
     np.testing.assert_array_equal(paths[0], paths[1])
+
+
+@pytest.mark.parametrize("targets", [(0.0, 0.3), (0.3, 0.03)])
+def test_a_stream_that_has_just_jumped_is_led_to_where_it_stays(targets):
+    """Its jump is no velocity, and it has not arrived because a step back is short."""
+    arm, path = Arm(config=SafetySettings(stream_timeout=10.0)), [Q, Q]
+    for away in targets:
+        arm.loop.track(Reference(Q + away, ZERO, ZERO, ZERO), arm.t)
+        path.append(arm.state().reference.q)
+    path += [command.reference.q for command in arm.until(arm.t + 1.0)]
+    assert np.abs(np.diff(path, 2, axis=0)).max() == pytest.approx(4.0 * PERIOD**2)
+    np.testing.assert_array_equal(path[-1], Q + targets[-1])
 
 
 def test_a_stream_is_tracked_until_it_dries_up():

@@ -54,12 +54,23 @@ class Arm:
         self.t += PERIOD
         return sent
 
+    def update(self, q, qd):
+        """The command for a state."""
+        return self.loop.update(self.t, self.t, q, qd)
+
+    def sent(self, command):
+        """What drives in MIT mode without limits get."""
+        return self.loop.in_mit_mode(command.effort, self.t, WIDE)
+
+    def drop(self, jump=0.4, qd=None):
+        """What the drives get for a state that jumps and is dropped."""
+        with pytest.raises(JumpError):
+            self.update(self.plant.q + [0.0, 0.0, jump], self.plant.qd if qd is None else qd)
+        return self.sent(self.loop.repeat(self.t, self.t))
+
     def run(self, duration, *, states=True, in_mit_mode=True):
         for _ in range(round(duration / PERIOD)):
-            if states:
-                command = self.loop.update(self.t, self.t, self.plant.q, self.plant.qd)
-            else:
-                command = self.loop.watch(self.t)
+            command = self.update(self.plant.q, self.plant.qd) if states else self.loop.watch(self.t)
             self.drive(command, in_mit_mode)
 
 
@@ -101,13 +112,10 @@ def test_a_dropped_state_is_answered_by_the_effort_before_it():
     arm.loop.follow(rest_to_rest([GOAL], [1.0]))
     arm.run(0.4)
     q, qd = arm.plant.q, arm.plant.qd
-    command = arm.loop.update(arm.t, arm.t, q, qd)
+    command = arm.update(q, qd)
     arm.drive(command)
-    with pytest.raises(JumpError):
-        arm.loop.update(arm.t, arm.t, arm.plant.q + [0.0, 0.0, 0.4], -arm.plant.qd)
-    again = arm.loop.repeat(arm.t, arm.t)
-    np.testing.assert_array_equal(again.effort, command.effort)
-    sent = arm.loop.in_mit_mode(again.effort, arm.t, WIDE)
+    sent = arm.drop(qd=-arm.plant.qd)
+    np.testing.assert_array_equal(arm.loop.repeat(arm.t, arm.t).effort, command.effort)
     np.testing.assert_allclose(total(sent, q, qd), command.effort, rtol=1e-9)  # not by the velocity of that state
     arm.loop.stop()
     assert arm.loop.repeat(arm.t, arm.t) is None
@@ -117,12 +125,9 @@ def test_a_state_that_is_dropped_during_a_reaction_keeps_its_gains():
     arm = Arm(ComputedTorque(DYNAMICS, 100.0, 20.0), reactions=FaultReactions(publisher=("damp", 10.0)))
     arm.run(0.3)
     arm.loop.set_publisher_conflict("two of them")
-    command = arm.loop.update(arm.t, arm.t, arm.plant.q, arm.plant.qd)
+    command = arm.update(arm.plant.q, arm.plant.qd)
     assert arm.loop.fault.phase == "damp"
-    before = arm.drive(command)
-    with pytest.raises(JumpError):
-        arm.loop.update(arm.t, arm.t, arm.plant.q + [0.0, 0.0, 0.4], arm.plant.qd)
-    sent = arm.loop.in_mit_mode(arm.loop.repeat(arm.t, arm.t).effort, arm.t, WIDE)
+    before, sent = arm.drive(command), arm.drop()
     np.testing.assert_array_equal(before.stiffness, 0.0)
     np.testing.assert_array_equal(sent.stiffness, before.stiffness)
     np.testing.assert_array_equal(sent.damping, before.damping)
@@ -139,9 +144,7 @@ def test_a_state_that_is_dropped_after_others_were_missing_changes_no_command():
     command = arm.loop.watch(arm.t)
     before = arm.drive(command)
     np.testing.assert_allclose(total(before, last, 0.0), command.effort)
-    with pytest.raises(JumpError):
-        arm.loop.update(arm.t, arm.t, arm.plant.q + [0.0, 0.0, 2.5], arm.plant.qd)
-    sent = arm.loop.in_mit_mode(arm.loop.repeat(arm.t, arm.t).effort, arm.t, WIDE)
+    sent = arm.drop(2.5)
     np.testing.assert_allclose(sent.effort, before.effort)
     np.testing.assert_array_equal(sent.damping, before.damping)
     effort, _ = arm.loop.final_command(arm.t)
@@ -151,7 +154,7 @@ def test_a_state_that_is_dropped_after_others_were_missing_changes_no_command():
 
 def test_gains_are_bounded_by_what_a_drive_takes():
     arm = Arm(PD(DYNAMICS, [300.0, 200.0, 100.0], [40.0, 4.0, 2.0]), mit=MitSettings((150.0, 3.0)))
-    sent = arm.drive(arm.loop.update(arm.t, arm.t, HOME, np.array([0.1, -0.2, 0.3])))
+    sent = arm.drive(arm.update(HOME, np.array([0.1, -0.2, 0.3])))
     np.testing.assert_array_equal(sent.stiffness, [150.0, 150.0, 100.0])
     np.testing.assert_array_equal(sent.damping, [3.0, 3.0, 2.0])
 
@@ -187,10 +190,10 @@ def test_hold_and_damp():
     fast = Arm(ComputedTorque(DYNAMICS, 100.0, 20.0), safety=SafetySettings(plausibility=False), reactions=damps)
     fast.run(0.1)
     velocity = np.array([0.0, 1.2 * ROBOT.velocity_limit[1], 0.0])
-    command = fast.loop.update(fast.t, fast.t, fast.plant.q, velocity)
+    command = fast.update(fast.plant.q, velocity)
     assert (command.fault, fast.loop.fault.phase) == ("speed", "damp")
     assert command.efforts is command.reference is command.error is None  # no law gave it
-    sent = fast.loop.in_mit_mode(command.effort, fast.t, WIDE)
+    sent = fast.sent(command)
     np.testing.assert_array_equal(sent.stiffness, 0.0)
     free = ~(command.saturated | command.rate_limited)
     np.testing.assert_array_equal(sent.damping, np.where(free, fast.loop.settings.feedback.damping, 0.0))
@@ -199,7 +202,7 @@ def test_hold_and_damp():
 
 def test_the_drives_count_turns_that_the_loop_does_not():
     arm = Arm(ComputedTorque(DYNAMICS, 100.0, 20.0))
-    command = arm.loop.update(arm.t, arm.t, HOME, np.zeros(3))
+    command = arm.update(HOME, np.zeros(3))
     turned = HOME + [0.0, 0.0, 4.0 * np.pi]
     plain, sent = (arm.loop.in_mit_mode(command.effort, arm.t, WIDE, q) for q in (HOME, turned))
     np.testing.assert_allclose(sent.position - plain.position, turned - HOME, rtol=1e-12)
@@ -215,11 +218,11 @@ def test_drives_whose_states_are_not_trusted_get_efforts_alone():
     while command is None:
         arm.t += PERIOD
         try:
-            command = arm.loop.update(arm.t, arm.t, arm.plant.q + [0.0, 0.0, 0.4], arm.plant.qd)
+            command = arm.update(arm.plant.q + [0.0, 0.0, 0.4], arm.plant.qd)
         except JumpError:
             assert arm.t < 5.35
     assert command.fault == "sensor"
-    sent = arm.loop.in_mit_mode(command.effort, arm.t, WIDE)
+    sent = arm.sent(command)
     np.testing.assert_array_equal([sent.stiffness, sent.damping], 0.0)
     np.testing.assert_allclose(sent.effort, command.effort, rtol=1e-12)
 
@@ -236,9 +239,9 @@ def test_a_drive_has_no_spring_while_its_arm_floats(reaction, springs):
     for _ in range(2):
         arm.t += PERIOD
         moved = arm.plant.q + (arm.t - 5.3) * QD
-        command = arm.loop.update(arm.t, arm.t, moved, QD)
+        command = arm.update(moved, QD)
     assert (command.fault, arm.loop.fault.phase) == ("touch", reaction)
-    sent = arm.loop.in_mit_mode(command.effort, arm.t, WIDE)
+    sent = arm.sent(command)
     np.testing.assert_array_equal(sent.stiffness, feedback.stiffness * springs)
     np.testing.assert_array_equal([sent.damping, sent.velocity], [feedback.damping, np.zeros(3)])
     assert np.array_equal(sent.position, moved) != springs

@@ -34,11 +34,11 @@ def loop_of(robot, **options) -> ControlLoop:
     return loop
 
 
-def streamed(loop, target, duration, rate=None):
+def streamed(loop, target, duration, rate=None, every=5):
     """References of each period while a target is streamed, one that moves with a rate if given."""
     found, rate = [loop.expected(0.0)[1]], np.zeros(3) if rate is None else rate
     for t in np.arange(PERIOD, duration, PERIOD):
-        if round(t / PERIOD) % 5 == 1:
+        if (round(t / PERIOD) - 1) % every == 0:
             loop.track(Reference(target + rate * t, rate, 0.0 * rate, 0.0 * rate), t)
         found.append(loop.update(t, t, found[-1].q, found[-1].qd).reference)
     return [np.array([getattr(each, name) for each in found]) for name in ("q", "qd")]
@@ -87,6 +87,20 @@ def test_a_stream_that_jumps_is_led_there_no_faster_than_the_velocity_limit_howe
     _, qd = streamed(loop_of(arm(jerk=3.0), velocity_limit=limit), START + JUMP, 4.0)
     np.testing.assert_allclose(np.abs(qd).max(axis=0)[1:], 0.9 * limit[1:], rtol=0.01)
     assert (np.abs(qd).max(axis=0) < limit).all()
+
+
+@pytest.mark.parametrize("every", [1, 5])
+def test_a_stream_that_moves_on_is_not_overtaken_and_is_led_to_until_it_is_a_step_away(every):
+    """A step is what the stream moves from message to message, or a tenth of what would not be led."""
+    rate = np.array([0.2, -0.9, 1.5])
+    side, step = np.sign(rate), np.abs(rate) * every * PERIOD
+    q, _ = streamed(loop_of(arm()), START + 0.2 * side, 1.2, rate, every)
+    message = PERIOD * (1 + (np.arange(len(q)) - 1) // every * every)  # the time of the latest one
+    behind = (START + 0.2 * side + rate * message[:, np.newaxis] - q) * side
+    assert (behind >= -step).all()
+    led = [np.flatnonzero(column[6:] < 1e-12)[0] + 5 for column in behind.T]
+    last = behind[led, np.arange(3)] / np.maximum(step, 0.005)
+    assert ((last > 0.3) & (last <= 1.0)).all()
 
 
 def test_limits_that_are_not_there_change_nothing():

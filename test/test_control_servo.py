@@ -11,11 +11,9 @@ from what was sent before, and begins in the past. Where Servo halts, velocities
 
 from collections import deque
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
-from industrial import urdfs
 from numpy.testing import assert_allclose
 from rclpy.serialization import serialize_message
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -29,10 +27,7 @@ from robodyn_ros.nodes.controller.cdr import read_trajectory_message
 from robodyn_ros.robot.robot import tip
 from robodyn_ros.simulation import Plant, PlantSettings
 
-URDF = Path(__file__).parents[1] / "urdf"
-ARMS = {"prr": ((URDF / "prr.urdf").read_text(), [0.6, 0.5, 0.9])}
-if "ur5_robot" in urdfs():
-    ARMS["ur5_robot"] = (urdfs()["ur5_robot"].read_text(), [0.3, -1.2, 1.5, -1.8, -1.57, 0.2])
+PRR, START = rd.load_robot("prr"), np.array([0.6, 0.5, 0.9])
 PERIOD, BEGIN = 1e-3, 5.0
 PUBLISHED, LATENCY = 34, 0.1
 """Servo's publish_period [periods], and its max_expected_latency [s]."""
@@ -82,13 +77,10 @@ def point(time: float, q: np.ndarray, qd: np.ndarray) -> JointTrajectoryPoint:
     return JointTrajectoryPoint(positions=q.tolist(), velocities=qd.tolist(), time_from_start=to_duration(time))
 
 
-def closed(name: str) -> tuple[ControlLoop, Plant]:
-    text, q = ARMS[name]
-    robot = rd.load_robot(text)
-    dynamics = rd.create_dynamics("rnea", robot)
-    limit = np.full(robot.n, 1e3)
+def closed() -> tuple[ControlLoop, Plant]:
+    dynamics, limit = rd.create_dynamics("rnea", PRR), np.full(3, 1e3)
     loop = ControlLoop(ComputedTorque(dynamics, 400.0, 40.0), limit)
-    return loop, Plant(dynamics, PlantSettings(step=PERIOD), q0=q, effort_limit=limit)
+    return loop, Plant(dynamics, PlantSettings(step=PERIOD), q0=START, effort_limit=limit)
 
 
 def asked(t: float, direction: np.ndarray) -> np.ndarray:
@@ -128,10 +120,9 @@ def led(loop: ControlLoop, plant: Plant, send: Callable[..., None]) -> tuple[np.
 
 
 @pytest.mark.parametrize("form", ["point", "window"])
-@pytest.mark.parametrize("name", ARMS)
-def test_servo_leads_the_arm_and_nothing_of_it_is_refused(name: str, form: str) -> None:
-    loop, plant = closed(name)
-    servo, in_motion = Servo(loop.robot, np.array(ARMS[name][1]), form), []
+def test_servo_leads_the_arm_and_nothing_of_it_is_refused(form: str) -> None:
+    loop, plant = closed()
+    servo, in_motion = Servo(loop.robot, START, form), []
 
     def send(t: float, measured: np.ndarray, twist: np.ndarray) -> None:
         message = servo.message(t, measured, twist)
@@ -151,7 +142,7 @@ def test_servo_leads_the_arm_and_nothing_of_it_is_refused(name: str, form: str) 
 
 
 def test_a_stream_that_breaks_off_in_motion_comes_to_rest_a_little_further() -> None:
-    loop, plant = closed("prr")
+    loop, plant = closed()
     rate, begin = np.array([0.1, -0.3, 0.4]), plant.q.copy()
     for index in range(400):
         t = BEGIN + index * PERIOD
@@ -170,7 +161,7 @@ def test_a_stream_that_breaks_off_in_motion_comes_to_rest_a_little_further() -> 
 
 
 def test_near_a_position_limit_a_stream_comes_to_rest_before_it() -> None:
-    loop, plant = closed("prr")
+    loop, plant = closed()
     loop.update(BEGIN, BEGIN, plant.q, plant.qd)
     upper = loop.robot.upper[1]
     for room, refused in ((0.02, False), (1e-5, True)):
@@ -189,7 +180,7 @@ def test_near_a_position_limit_a_stream_comes_to_rest_before_it() -> None:
 
 
 def test_beside_a_position_limit_no_set_point_is_refused_by_rounding_or_by_a_joint_that_rests_at_its_limit() -> None:
-    urdf = ARMS["prr"][0].replace('lower="-1.5" upper="2.1"', 'lower="-1.5" upper="0.04"')
+    urdf = PRR.urdf.replace('lower="-1.5" upper="2.1"', 'lower="-1.5" upper="0.04"')
     law = ComputedTorque(rd.create_dynamics("rnea", rd.load_robot(urdf)), 100.0, 20.0)
     loop, rng = ControlLoop(law, np.full(3, 1e3)), np.random.default_rng(1)
     lower, upper = loop.robot.lower, loop.robot.upper

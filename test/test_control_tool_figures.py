@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robodyn_ros.control import SafetySettings, rest_to_rest
+from robodyn_ros.control import SafetySettings
+from robodyn_ros.control.laws.cartesian_impedance import CartesianImpedance, CartesianImpedanceSettings
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 import tool
@@ -22,17 +23,16 @@ from tool import (
     SINGULAR,
     SPEEDS,
     STIFFNESS,
-    SWING,
     TOOL_LAWS,
     WALL,
     WRONG,
-    Bench,
     circle,
     collide,
     law_of,
     singular,
     slide,
     stream,
+    swinging,
 )
 
 
@@ -100,19 +100,38 @@ def test_damping_lets_no_effort_jump_in_a_singular_pose(pose: str) -> None:
 
 def test_a_wider_singular_region_keeps_joints_from_fleeing() -> None:
     """The UR5 with its wrist aligned, and 10 % wrong masses: the posture holds what the tool's spring lets go."""
-    if "UR5 wrist aligned" not in CASES:
-        pytest.skip("example-robot-data is not installed")
-    arm, q, joint, link = SINGULAR["UR5 wrist aligned"]
-    start, end = np.array(q), np.array(q)
-    start[joint], end[joint] = q[joint] + SWING, q[joint] - SWING
     fastest = []
     for region in (0.1, 0.3):
-        bench = Bench(arm, start, partial(law_of, "cartesian_impedance", link, singular_region=region), WRONG)
-        bench.loop.update(0.0, 0.0, start, 0.0 * start)
-        bench.loop.follow(rest_to_rest([start, end, start], [0.0, 1.0, 2.0]), 0.0)
+        bench, _ = swinging(
+            "UR5 wrist aligned", partial(law_of, "cartesian_impedance", "tool0", singular_region=region), WRONG
+        )
         fastest.append((np.abs(bench.run(2.0).qd) / bench.robot.velocity_limit).max())
     assert 0.45 < fastest[0] < 0.55  # joints that have strayed are brought back
     assert fastest[1] < 0.45  # that is the reference
+
+
+@pytest.mark.parametrize("wrong", [-WRONG, WRONG])
+@pytest.mark.parametrize("pose", [pose for pose in CASES if "outstretched" in pose])
+def test_through_an_outstretched_elbow_with_wrong_masses_the_arm_ends_on_the_side_it_is_told(
+    pose: str, wrong: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Default stiffness, all checks of the loop on: the elbow swings through and back, and K alone does not hold it."""
+    monkeypatch.setattr(tool, "SAFETY", SafetySettings())
+    config = CartesianImpedanceSettings(link=SINGULAR[pose][-1])
+    bench, start = swinging(pose, lambda model: CartesianImpedance(model, 400.0, 40.0, config=config), wrong)
+    last = bench.run(6.0)
+    assert not bench.fault
+    assert np.abs(last.q[-1] - start).max() < 0.2
+    assert np.abs(last.qd[-1]).max() < 0.02
+
+
+@pytest.mark.parametrize("speed", SPEEDS)
+def test_a_light_wrist_does_not_bounce_at_a_wall(speed: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Panda without rotors, with all checks on: the limit of unexplained efforts leaves its wrist what it needs."""
+    monkeypatch.setattr(tool, "SAFETY", SafetySettings())
+    found = collide("panda", "cartesian_impedance", speed)
+    assert found["last"] == pytest.approx(BEHIND / (1.0 / STIFFNESS[0] + 1.0 / WALL), rel=0.03)
+    assert found["bounce"] < 1.0
 
 
 @pytest.mark.thorough

@@ -441,6 +441,16 @@ def test_position_limits_are_never_passed(way: float) -> None:
     arm.check_limits()
 
 
+def test_a_joint_that_rests_at_its_limit_does_not_keep_the_tool_from_a_way_along_another_joint(monkeypatch) -> None:
+    """Two rails at right angles."""
+    text = '"0.0 1.0 0.0"'.join(mechanism("PP").rsplit('"0.0 0.0 1.0"', 1))
+    for limit in (-2.5, 2.75):
+        monkeypatch.setitem(ARMS, "two rails", (text, [limit, 0.5]))
+        arm = Streamed("two rails")
+        arm.run(1.0, "twist", np.array([0.0, 0.1, 0.0, 0.0, 0.0, 0.0]), 0.02)
+        assert_allclose(arm.qd, [0.0, 0.1], atol=1e-4)
+
+
 def test_a_wrench_is_an_effort_of_the_joints_and_fades_when_the_stream_ends() -> None:
     arm = Streamed("eight joints")
     wrench = np.array([3.0, -2.0, 5.0, 0.2, -0.1, 0.3])

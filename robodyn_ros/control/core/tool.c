@@ -53,7 +53,7 @@
 #define STANDS_FOR 0.2 /* time after which this is reported [s] */
 #define RESTS 1e-3 /* motion below which a target is at rest [m] */
 #define FOUND 1e-7 /* distance from the target below which joint positions reach it [m] */
-#define SMALLEST 1e-12 /* keeps a division by a speed defined [m/s] or [rad/s] */
+#define SMALLEST 1e-12 /* least speed that is not rounding; keeps a division by a speed defined [m/s] or [rad/s] */
 #define DIFFERENCE_TIME 1e-6 /* time over which the change of the Jacobian is found by a difference [s] */
 #define NO_DIRECTION 1e-9 /* greatest singular value of a direction in which no joint moves the tool */
 #define WRENCH_TIME 0.02 /* time constant of a wrench [s] */
@@ -65,8 +65,9 @@ static double steepest(const Settings* s, int i) {
   return smaller(smaller(s->acceleration[i], s->braking[i]), smaller(s->velocity_limit[i], FASTEST) / RISE_TIME);
 }
 
-/* Distance of a joint from its position limit in the direction of a velocity. */
+/* Distance of a joint from its position limit in the direction of a velocity. Infinite if it does not move. */
 static double room(const Settings* s, const Tool* y, int i, double qd) {
+  if (fabs(qd) < SMALLEST) return INFINITY;
   return greater(qd > 0 ? s->upper[i] - MARGIN - y->q[i] : y->q[i] - s->lower[i] - MARGIN, 0);
 }
 
