@@ -150,8 +150,7 @@ class Bench:
 
     def pressing(self) -> float:
         """The force of the wall [N], as :mod:`robodyn_ros.simulation.plant.external_forces` has it."""
-        wall = self.wall
-        if wall is None:
+        if (wall := self.wall) is None:
             return 0.0
         normal = np.asarray(wall.normal)
         place = self.kinematics.pose(wall.link, self.plant.q)[:3, 3]
@@ -204,10 +203,8 @@ def circle(arms: tuple[str, ...] = ARMS) -> list[dict[str, Any]]:
             for wrong in (0.0, WRONG):
                 bench = Bench(arm, q, partial(law_of, name, link), wrong)
                 bench.run(1.0)
-                begin = bench.t
-                bench.loop.follow(motion, begin)
-                record = bench.run(START + TURN)
-                poses = bench.kinematics.pose(link, record.q)[:, :3, 3]
+                bench.loop.follow(motion, bench.t)
+                poses = bench.kinematics.pose(link, bench.run(START + TURN).q)[:, :3, 3]
                 origin = bench.kinematics.pose(link, np.array(q))[:3, 3]
                 wanted = origin + [circle_at(k * PERIOD) for k in range(len(poses))]
                 away = np.linalg.norm(poses - wanted, axis=1)[round(START / PERIOD) :]
@@ -225,22 +222,18 @@ def undamped(name: str, link: str, model: rd.Dynamics) -> Controller:
     law = law_of(name, link, model)
     if isinstance(law, ToolLaw):
         law.acceleration_gains = copy.copy(law).acceleration_gains  # type: ignore[method-assign] # else it is refused
-        scale, _ = law.task.scales
-        law.task = law.task.scaled(np.append(scale, UNDAMPED))
+        law.task = law.task.scaled(np.append(law.task.scales[0], UNDAMPED))
     return law
 
 
-def swinging(
-    title: str, make: Callable[[rd.Dynamics], Controller], wrong: float, swing: float = SWING
-) -> tuple[Bench, Array]:
-    """An arm that begins to swing through a singular pose, and where it begins (n,)."""
+def swinging(title: str, make: Callable[[rd.Dynamics], Controller], wrong: float, swing: float = SWING) -> Bench:
+    """An arm that begins to swing through a singular pose."""
     arm, q, joint, _ = SINGULAR[title]
-    start, end = np.array(q), np.array(q)
-    start[joint], end[joint] = q[joint] + swing, q[joint] - swing
+    start, end = (np.array(q) + side * swing * np.eye(len(q))[joint] for side in (1.0, -1.0))
     bench = Bench(arm, start, make, wrong)
     bench.loop.update(0.0, 0.0, start, 0.0 * start)
     bench.loop.follow(rest_to_rest([start, end, start], [0.0, 1.0, 2.0]), 0.0)
-    return bench, start
+    return bench
 
 
 def singular(poses: tuple[str, ...] = CASES) -> list[dict[str, Any]]:
@@ -252,7 +245,8 @@ def singular(poses: tuple[str, ...] = CASES) -> list[dict[str, Any]]:
             for damping, make in {"on": law_of, "off": undamped}.items() if name in TOOL_LAWS else [("", law_of)]:
                 row: dict[str, Any] = {"pose": title, "law": name, "damping": damping}
                 for phase, wrong, swing in (("right", 0.0, SWING), ("wrong", WRONG, SWING), ("hold", WRONG, 0.0)):
-                    bench, start = swinging(title, partial(make, name, link), wrong, swing)
+                    bench = swinging(title, partial(make, name, link), wrong, swing)
+                    start = bench.plant.q.copy()
                     record, robot = bench.run(3.0 if swing else 2.0), bench.robot
                     if phase == "wrong":
                         row["fault"] = bench.fault

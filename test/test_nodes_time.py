@@ -21,7 +21,7 @@ from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robodyn_ros import load_robot
-from robodyn_ros.control.parameter_file import FileParameters, _flat
+from robodyn_ros.control.parameter_file import FileParameters, flat
 from robodyn_ros.nodes.common.messages import stamp
 from robodyn_ros.simulation.hardware import default_values, make_hardware
 
@@ -145,7 +145,7 @@ def test_the_node_does_what_the_library_does_to_the_last_bit(graph, prr):
 
     robot = load_robot(prr)
     defaults = {"dynamics": "rnea", "gravity": (0.0, 0.0, -9.81)} | default_values(robot)
-    hardware = make_hardware(FileParameters(dict(_flat(given, "")), defaults), robot)
+    hardware = make_hardware(FileParameters(dict(flat(given, "")), defaults), robot)
     last = max(found)
     while hardware.time < 1e-9 * last:
         for reading in hardware.readings():
