@@ -25,13 +25,13 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from functools import cached_property, lru_cache, partial
-from math import isfinite
+from math import isfinite, nan
 from types import CodeType
 from typing import Any
 
 import numpy as np
 
-from robodyn_ros.checks import as_states, refuse_non_finite
+from robodyn_ros.checks import as_states, is_finite, refuse_non_finite
 from robodyn_ros.engine.c_interface import addresses_of, batch_function, run_library
 from robodyn_ros.engine.casadi import has_casadi, missing
 from robodyn_ros.engine.program import Program
@@ -102,7 +102,7 @@ class Kernel:
 
         def run() -> None:
             evaluate()
-            self._check[0] = sum(float(array.sum()) for array in self.inputs)
+            self._check[0] = 0.0 if all(map(is_finite, self.inputs)) else nan
 
         return run
 
