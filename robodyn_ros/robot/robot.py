@@ -234,17 +234,6 @@ def _of_joints(attribute: str, doc: str) -> cached_property[Array]:
     return cached_property(values)
 
 
-def _of_bodies(attribute: str, power: int, doc: str) -> cached_property[Array]:
-    """A property of a robot: the sum over the bodies that each coordinate moves, times a power of its ratio (n,)."""
-
-    def values(robot: Robot) -> Array:
-        reflected = [abs(body.ratio) ** power * getattr(body.joint, attribute) for body in robot.bodies]
-        return read_only(np.bincount([body.coordinate for body in robot.bodies], reflected, robot.n))
-
-    values.__doc__ = doc
-    return cached_property(values)
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Robot(Summarised):
     """An arm: a tree of bodies on a fixed base, moved by n independent joints.
@@ -324,9 +313,25 @@ class Robot(Summarised):
         """Greatest accelerations (n,) in [rad/s²] or [m/s²] that hold for speeding up and for slowing down."""
         return read_only(np.minimum(self.acceleration_limit, self.deceleration_limit))
 
-    damping = _of_bodies("damping", 2, "Viscous friction (n,) in [N·m·s/rad] or [N·s/m], with that of mimic joints.")
-    friction = _of_bodies("friction", 1, "Coulomb friction (n,) in [N·m] or [N], with that of mimic joints.")
-    armature = _of_bodies("armature", 2, "Inertia of the motors' rotors (n,) in [kg m²] or [kg], also of mimic joints.")
+    @cached_property
+    def damping(self) -> Array:
+        """Viscous friction (n,) in [N·m·s/rad] or [N·s/m], the friction of mimic joints included."""
+        return self._reflected([body.ratio**2 * body.joint.damping for body in self.bodies])
+
+    @cached_property
+    def friction(self) -> Array:
+        """Coulomb friction (n,) in [N·m] or [N], the friction of mimic joints included."""
+        return self._reflected([abs(body.ratio) * body.joint.friction for body in self.bodies])
+
+    @cached_property
+    def armature(self) -> Array:
+        """Inertia of the motors' rotors (n,) in [kg m²] or [kg], those of mimic joints included."""
+        return self._reflected([body.ratio**2 * body.joint.armature for body in self.bodies])
+
+    def _reflected(self, values: list[float]) -> Array:
+        """Values of the bodies, summed over the bodies that each coordinate moves (n,)."""
+        coordinates = [body.coordinate for body in self.bodies]
+        return read_only(np.bincount(coordinates, weights=values, minlength=self.n))
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
