@@ -197,6 +197,7 @@ MISTAKES = {
     "workspace PRR --cell inf": "--cell: must be a length above 0 m, not inf",
     "workspace PRR --payload -1": "--payload: must be 0 kg or more, not -1",
     "workspace PRR --plane xx": "two of x, y, z",
+    "workspace PRR --plane=": "two of x, y, z",
     "workspace PRR --plane xz --slice -1": "--slice: must be a length above 0 m, not -1",
     "workspace PRR --samples 5000 --cell 0.1 --plot PRR/map.png": "cannot be written",
     "workspace PRR --samples 5000 --cell 0.1 --out PRR/map.ply": "cannot be written",

@@ -134,8 +134,8 @@ def _check(args: Namespace) -> None:
     for option, length in (("--cell", args.cell), ("--slice", args.slice)):
         check(length is None or 0.0 < length < np.inf, option, "a length above 0 m", length)
     check(args.payload is None or args.payload >= 0.0, "--payload", "0 kg or more", args.payload)
-    plane = args.plane or "xz"
-    check(len(plane) == 2 == len(set(plane) & set(AXES)), "--plane", "two of x, y, z", args.plane)
+    is_plane = args.plane is None or len(args.plane) == 2 == len(set(args.plane) & set(AXES))
+    check(is_plane, "--plane", "two of x, y, z", args.plane)
 
 
 def _report(figures: dict[str, Any], as_json: bool) -> None:
