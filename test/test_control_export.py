@@ -702,6 +702,23 @@ def test_a_trajectory_that_cannot_begin_at_its_start_time_is_reported(prr: Expor
         assert code == 0 and said.count("request refused: speed: joint 'joint3'") == count, said
 
 
+@pytest.mark.parametrize(
+    ("way", "problem"),
+    [
+        (1.0, "is 0.40[0-9]+ rad from its reference; its path tolerance is 0.4 rad"),
+        (-0.1, "is 0.1 rad from the goal; its goal tolerance is 0.05 rad"),
+        (0.04, ""),
+    ],
+)
+def test_an_aborted_trajectory_is_reported(prr: Exported, way: float, problem: str) -> None:
+    """The arm stands while its last joint should move; it is reported once."""
+    asked: list[float] = [TRAJECTORY, 1, 1, 3, 0, np.nan, 2, 0.8, STANDS[2] + way, 0.0]
+    made = with_parameters(prr, following_tolerance="0.0", plausibility="false")
+    _, said, code = history_of(made, standing(1200, {20: asked}))
+    reports = re.findall(f"trajectory aborted: joint 'joint3' {problem}; the arm is held where it was\n", said)
+    assert code == 0 and said.count("aborted") == len(reports) == bool(problem), said
+
+
 @pytest.mark.parametrize("streamed", [False, True])
 def test_a_hold_counts_for_a_trajectory_or_a_reference_that_came_just_before(prr: Exported, streamed: bool) -> None:
     """Both come before the next update, which stops first what it was following."""

@@ -170,10 +170,8 @@ class ReferenceManager(RunningCore):
 
     def violation(self) -> str:
         """The tolerance for which the latest of them was aborted."""
-        references = self.memory().references
-        outcome = references.outcomes[int(references.violated_id) % CODES["OUTCOMES"]]
-        how = (value.item() for value in vars(references.violation).values())
-        return goals.violation_text(self.robot, goals.OUTCOMES[int(outcome)], *how)
+        how = (value.item() for value in vars(self.memory().references.violation).values())
+        return goals.violation_text(self.robot, *how)
 
     @property
     def dropped(self) -> int:

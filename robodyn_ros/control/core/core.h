@@ -46,6 +46,10 @@ enum {
   CORE_NOT_RISING,  /* the times of a trajectory do not increase strictly: `joint` is the point */
   CORE_IN_MOTION,   /* the trajectory does not end at rest */
   CORE_NO_TOOL,     /* the settings have no tool */
+  CORE_PATH_ERROR,  /* position of a joint relative to its reference, and the path tolerance of a trajectory */
+  CORE_PATH_SPEED,  /* velocity of a joint, likewise */
+  CORE_GOAL_ERROR,  /* position of a joint relative to the goal of a trajectory, and the goal tolerance */
+  CORE_GOAL_SPEED,  /* velocity of a joint at the goal, likewise */
   CORE_NO_MEMORY
 };
 

@@ -184,7 +184,7 @@ typedef struct {
   CoreTolerances allowed;
   int64_t violations; /* number of trajectories that were aborted for a tolerance; the latest one, and its violation */
   int64_t violated_id;
-  CoreRefusal violation; /* CORE_OUTSIDE or CORE_TOO_FAST */
+  CoreRefusal violation; /* CORE_PATH_ERROR to CORE_GOAL_SPEED */
 } References;
 
 typedef struct {

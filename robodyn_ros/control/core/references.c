@@ -136,11 +136,11 @@ CORE_SHARED void wait(References* y, double dt) {
   y->start += dt; y->end += dt; y->goal_end += dt; y->time.t += dt;
 }
 
-/* Returns whether a joint is further away, or faster, than is allowed, and how. */
-static int violates(CoreRefusal* how, int i, double place, double most, double speed, double fastest) {
+/* Returns whether a joint is further away, or faster, than is allowed, and how: `why`, or the reason after it for the speed. */
+static int violates(CoreRefusal* how, int why, int i, double place, double most, double speed, double fastest) {
   const int is_away = fabs(place) > most;
   if (!is_away && !(fabs(speed) > fastest)) return 0;
-  *how = (CoreRefusal){is_away ? CORE_OUTSIDE : CORE_TOO_FAST, i, is_away ? place : speed, is_away ? most : fastest};
+  *how = (CoreRefusal){is_away ? why : why + 1, i, is_away ? place : speed, is_away ? most : fastest};
   return 1;
 }
 
@@ -150,10 +150,11 @@ CORE_SHARED int judge(References* y, double t, const double* error, const double
   CoreRefusal* how = &y->violation;
   if (y->judged != 1 || y->outcome) return 0;
   if (t < y->goal_end) {
-    EACH if (violates(how, i, error[i], allowed->path[i], reference[N + i] - qd[i], allowed->path_speed[i])) return CORE_OFF_PATH;
+    EACH if (violates(how, CORE_PATH_ERROR, i, error[i], allowed->path[i], reference[N + i] - qd[i], allowed->path_speed[i]))
+      return CORE_OFF_PATH;
     return 0;
   }
-  EACH if (violates(how, i, error[i], allowed->goal[i], qd[i], allowed->speed[i]))
+  EACH if (violates(how, CORE_GOAL_ERROR, i, error[i], allowed->goal[i], qd[i], allowed->speed[i]))
     return t > y->goal_end + allowed->time ? CORE_OFF_GOAL : 0;
   return CORE_SUCCEEDED;
 }

@@ -28,7 +28,7 @@ from robodyn_ros.control.laws.gains import JointGains, gains_by_inertia
 from robodyn_ros.control.laws.traced import flat, law_numbers
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import NO_LIMIT, inertia_of, law_feedback
-from robodyn_ros.control.motion.goals import Refused
+from robodyn_ros.control.motion.goals import HELD_THERE, VIOLATIONS, Refused, violation_text
 from robodyn_ros.control.motion.streams import OLDEST_FRAME, StreamedTool
 from robodyn_ros.control.step import StepSettings
 from robodyn_ros.dynamics.compiled import CompiledDynamics
@@ -84,9 +84,11 @@ def refusal_texts(robot: Robot) -> list[list[str]]:
         for joint in robot.joints
     ]
     rows[CODES["CORE_NOT_RISING"]] = ["times must be finite and rise strictly, not %1"] * robot.n
+    numbers = Mark("%1"), Mark("%2")
+    for why in VIOLATIONS:
+        rows[why] = [violation_text(robot, why, joint, *numbers) + HELD_THERE for joint in range(robot.n)]
     for why, row in enumerate(rows):
         if why != CODES["CORE_OK"] and not row[0]:
-            numbers = Mark("%1"), Mark("%2")
             row[:] = [str(Refused(why, joint, *numbers).error("", robot)) for joint in range(robot.n)]
     return [[text.removeprefix(": ").removeprefix(", ") for text in row] for row in rows]
 

@@ -226,18 +226,20 @@ class TrajectoryGoal:
         return self._judge_load()
 
 
-def violation_text(robot: Robot, outcome: Outcome | None, why: int, joint: int, value: float, limit: float) -> str:
+VIOLATIONS = {
+    CODES["CORE_PATH_ERROR"]: "is {value:.4g} {unit} from its reference; its path tolerance is {limit:.4g} {unit}",
+    CODES["CORE_PATH_SPEED"]: "is {value:.4g} {unit}/s from the velocity of its reference; its path tolerance is "
+    "{limit:.4g} {unit}/s",
+    CODES["CORE_GOAL_ERROR"]: "is {value:.4g} {unit} from the goal; its goal tolerance is {limit:.4g} {unit}",
+    CODES["CORE_GOAL_SPEED"]: "moves at {value:.4g} {unit}/s at the goal; its goal tolerance is {limit:.4g} {unit}/s",
+}
+"""Violations of the tolerances of a trajectory, in words."""
+
+
+def violation_text(robot: Robot, why: int, joint: int, value: float, limit: float) -> str:
     """A violation of a tolerance, as the core has it (struct ``CoreRefusal``), in words."""
-    of, path = robot.joints[joint], outcome == "path tolerance violated"
-    is_away = why == CODES["CORE_OUTSIDE"]
-    unit = of.position_unit if is_away else f"{of.position_unit}/s"
-    there = ("its reference" if is_away else "the velocity of its reference") if path else "the goal"
-    place = (
-        f"is {abs(value):.4g} {unit} from {there}"
-        if is_away or path
-        else f"moves at {abs(value):.4g} {unit} at {there}"
-    )
-    return f"joint {of.name!r} {place}; its {'path' if path else 'goal'} tolerance is {limit:.4g} {unit}"
+    of = robot.joints[joint]
+    return f"joint {of.name!r} " + VIOLATIONS[why].format(value=abs(value), limit=limit, unit=of.position_unit)
 
 
 class GoalResult(NamedTuple):

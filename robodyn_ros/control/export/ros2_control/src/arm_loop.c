@@ -24,6 +24,7 @@ struct Arm {
   Core* core;
   int64_t followed; /* count of trajectories */
   int64_t dropped;  /* count of those that did not begin and have been reported */
+  int64_t aborted;  /* count of those that were aborted for a tolerance, likewise */
   double since;     /* time of the first update [s]; NAN before it */
 };
 
@@ -61,11 +62,21 @@ CoreRefusal arm_follow(Arm* a, CoreTrajectory* trajectory) {
   return core_follow(a->core, trajectory, &arm_settings(a)->tolerances, ++a->followed);
 }
 
+/* The reason of the latest of `count` events, if it has not been `reported`. */
+static CoreRefusal newest(int64_t count, int64_t* reported, CoreRefusal why) {
+  const int is_new = count != *reported;
+  *reported = count;
+  return is_new ? why : refusal(CORE_OK, 0, 0, 0);
+}
+
 CoreRefusal arm_dropped(Arm* a) {
   const References* r = &a->core->state.references;
-  const CoreRefusal found = r->dropped == a->dropped ? refusal(CORE_OK, 0, 0, 0) : r->refused;
-  a->dropped = r->dropped;
-  return found;
+  return newest(r->dropped, &a->dropped, r->refused);
+}
+
+CoreRefusal arm_aborted(Arm* a) {
+  const References* r = &a->core->state.references;
+  return newest(r->violations, &a->aborted, r->violation);
 }
 
 void arm_to_root(int what, const double* pose, double* numbers) {

@@ -85,6 +85,9 @@ CoreRefusal arm_follow(Arm* arm, CoreTrajectory* trajectory);
 /* Why a trajectory has not begun at its start time since the last call; CORE_OK if none was dropped. */
 CoreRefusal arm_dropped(Arm* arm);
 
+/* The tolerance for which a trajectory was aborted since the last call, likewise. */
+CoreRefusal arm_aborted(Arm* arm);
+
 /* Use of the efforts of an update. */
 enum {
   ARM_SEND,   /* send them */

@@ -456,6 +456,10 @@ void Controller::watch()
     arm_refusal_text(found, text.data(), text.size());
     refuse("request", text.data());
   }
+  if (const CoreRefusal * found = aborted_.take()) {
+    arm_refusal_text(found, text.data(), text.size());
+    RCLCPP_WARN(get_node()->get_logger(), "trajectory aborted: %s", text.data());
+  }
   if (const ArmReport * found = fault_.take()) {
     arm_fault_text(found, text.data(), text.size());
     RCLCPP_ERROR(get_node()->get_logger(), "fault %s", text.data());
@@ -528,13 +532,15 @@ void Controller::adopt_settings()
   }
 }
 
-void Controller::note(const CoreRefusal & refusal)
+void Controller::note(const CoreRefusal & refusal, Newest<CoreRefusal> & to)
 {
   if (refusal.why != CORE_OK) {
-    refusal_.next() = refusal;
-    refusal_.hand_over();
+    to.next() = refusal;
+    to.hand_over();
   }
 }
+
+void Controller::note(const CoreRefusal & refusal) { note(refusal, refusal_); }
 
 void Controller::track(double t, const StreamedReference & reference)
 {
@@ -644,6 +650,7 @@ controller_interface::return_type Controller::update_and_write_commands(
   const int what = arm_update(arm_.get(), t, q_.data(), has_velocity_ ? qd_.data() : nullptr, &report_);
   has_position_ = has_position_ || is_finite;
   note(arm_dropped(arm_.get()));
+  note(arm_aborted(arm_.get()), aborted_);
   if (report_.code == CORE_STATE_NOT_HELD) {
     note(report_.refusal);
   }

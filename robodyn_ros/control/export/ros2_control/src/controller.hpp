@@ -132,6 +132,7 @@ private:
   void forget_references();
   void track(double t, const StreamedReference & reference);
   void note(const CoreRefusal & refusal);
+  void note(const CoreRefusal & refusal, Newest<CoreRefusal> & to);
   bool read_states();
   void update_chain(double t);
   double state_timeout() const;
@@ -156,7 +157,7 @@ private:
   ReturnQueue<CoreTrajectory, 32> used_trajectories_;
   Newest<StreamedReference> reference_;
   std::array<Newest<ToolMessage>, 3> tool_;  // poses, twists, wrenches
-  Newest<CoreRefusal> refusal_;
+  Newest<CoreRefusal> refusal_, aborted_;
   Newest<ArmReport> fault_;
   std::atomic<bool> hold_{false}, tare_{false}, conflict_{false}, stand_still_{false}, is_active_{false}, is_unreachable_{false};
   std::atomic<bool> is_chained_{false};  // as is_in_chained_mode, for other threads
