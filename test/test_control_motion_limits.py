@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 import robodyn_ros as rd
 from robodyn_ros.control import ControlLoop, Reference, SafetySettings
@@ -52,6 +53,39 @@ def changes(qd):
 
 
 JUMP = np.array([0.3, -0.9, 0.8])
+
+
+def least_time(distance, speed, acceleration, deceleration, jerk):
+    """The shortest time from rest to rest (Biagiotti & Melchiorri 2008, section 3.4)."""
+
+    def ramp(v, a):
+        return v / a + a / jerk if v >= a**2 / jerk else 2.0 * np.sqrt(v / jerk)
+
+    def ramps(v):
+        return ramp(v, acceleration) + ramp(v, deceleration)
+
+    if 0.5 * speed * ramps(speed) > distance:
+        speed = brentq(lambda v: 0.5 * v * ramps(v) - distance, 1e-9, speed)
+    return 0.5 * ramps(speed) + distance / speed
+
+
+@pytest.mark.parametrize("velocity", [np.array([0.3, 0.5, 0.6]), np.array([2.0, 6.0, 12.0])])
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"acceleration": 1.5, "deceleration": 0.8, "jerk": 12.0},
+        {"acceleration": 0.7, "deceleration": 3.0, "jerk": 6.0},
+        {"acceleration": 1.5, "deceleration": 0.8},
+    ],
+)
+def test_a_stream_that_jumps_is_led_there_in_the_least_time(limits, velocity):
+    """By 90 % of the velocity limits, and by accelerations with which this takes half a second or longer."""
+    q, _ = streamed(loop_of(arm(**limits), velocity_limit=velocity), START + JUMP, 3.0, every=1)
+    for moved, goal, limit in zip((q - START).T, JUMP, velocity, strict=True):
+        by = [min(limits[name], 2.0 * limit) for name in ("acceleration", "deceleration")]
+        arrives = PERIOD * np.flatnonzero(np.abs(goal - moved) > 1e-9)[-1]
+        least = least_time(abs(goal), 0.9 * limit, *by, limits.get("jerk", 1e6))
+        assert -PERIOD <= arrives - least <= 4 * PERIOD
 
 
 @pytest.mark.parametrize(
