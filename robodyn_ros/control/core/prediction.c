@@ -153,8 +153,8 @@ static void update_prediction(const Settings* s, State* m, double t) {
   copy(m->difference_q, c->last_q);
 }
 
-/* The faster of two velocities if they have the same sign, else 0: so damping never accelerates by either of them. */
-static double faster_of(double a, double b) { return a * b < 0 ? 0 : fabs(a) > fabs(b) ? a : b; }
+/* The faster of two velocities if they have the same sign, else their sum: without a step where one of them is zero. */
+static double faster_of(double a, double b) { return a * b < 0 ? a + b : fabs(a) > fabs(b) ? a : b; }
 
 /* The velocity of a joint by the trusted part of contradicting states. */
 static double trusted_velocity(const State* m, int i) {
