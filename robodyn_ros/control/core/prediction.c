@@ -74,17 +74,19 @@ static void brake_by_friction(const Settings* s, const State* m, double dt, cons
   }
 }
 
-/* Integrates the model's motion under the last command. */
+/* Integrates the model's motion under the last command: by the position in the middle of each step, so the error is of
+   second order. */
 static void integrate_model(const Settings* s, const State* m, double steps, double dt, double* q, double* v) {
   const Uncertainty* u = &s->uncertainty;
   double free[N], effort[N];
   for (int k = 0; k < (int)steps; ++k) {
     EACH effort[i] =
       m->applied[i] - m->model_residual[i] + u->model_viscous[i] * v[i] + u->model_coulomb[i] * sign(v[i]);
+    EACH q[i] += dt / 2 * v[i];
     s->forward(q, v, effort, s->model, free);
     EACH free[i] = v[i] + dt * free[i];
     brake_by_friction(s, m, dt, free, q, v);
-    EACH q[i] += dt * v[i];
+    EACH q[i] += dt / 2 * v[i];
   }
 }
 
