@@ -54,7 +54,7 @@ def step_program(law: Controller, numbers: LawNumbers) -> Program:
     shapes: tuple[tuple[int, ...], ...] = ((len(ROWS), n), (len(FLAGS),), (width(StepMemory, n),), (kept,))
 
     def build() -> tuple[list[ca.SX], list[ca.SX]]:
-        traced = TracedLaw(law)
+        traced: Any = TracedLaw(law)  # in place of a law in numbers
         given = [symbols(name, (size,)) for name, size in inputs[:-1]]
         times, q, qd, *reference, memory = given
         limits, law_memory = symbols("settings", (width(StepSettings, n),)), column(traced.memory)

@@ -13,7 +13,7 @@ import re
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import Field, fields
+from dataclasses import fields
 from functools import lru_cache
 from itertools import product
 from math import isnan, nan
@@ -182,10 +182,7 @@ class FileParameters:
         return sorted(set(self.given) - self._asked)
 
 
-@lru_cache(maxsize=256)
-def _fields(settings: Any) -> tuple[Field[Any], ...]:
-    """The fields of a dataclass of settings."""
-    return fields(settings)
+_fields = lru_cache(maxsize=256)(fields)  #: The fields of a dataclass of settings.
 
 
 def _made(settings: Any, values: list[Any]) -> Any:

@@ -25,7 +25,7 @@ numbers each, which compiled code reads and writes; the fields are views of its 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -144,21 +144,36 @@ class StepResult(NamedTuple):
     error: Array  # reference position minus position [rad] or [m]
 
 
-class Law(Protocol):
-    """A control law as the step calls it: :class:`LawInNumbers`, or the traced one."""
+class Law:
+    """A control law as the step calls it, with numbers; the traced one has the same methods (:class:`.TracedLaw`)."""
+
+    def __init__(self, law: Controller) -> None:
+        self._law = law
 
     @property
     def ki(self) -> Array:
         """Gain on the integral of the position error, (n,)."""
+        return self._law.ki
 
     def gravity(self, q: Array) -> Array:
-        """The gravity effort of the law's model at q (n,), (n,)."""
+        """The model's gravity effort at q (n,), (n,); ValueError: it is not n finite numbers, or whatever the model
+        raises.
+        """
+        gravity = self._law.dynamics.gravity(q)
+        if getattr(gravity, "shape", None) != q.shape or not is_finite(gravity):
+            raise ValueError(f"gravity of the dynamics plugin is no {len(q)} finite numbers: {gravity!r}")
+        return gravity
 
     def learn(self, is_due: Any, dt: Any, q: Array, qd: Array, reference: Reference, asked: Array, sent: Array) -> None:
-        """:meth:`Controller.advance`, where ``is_due`` is not 0."""
+        """:meth:`Controller.advance`, if it is due."""
+        if is_due:
+            self._law.advance(float(dt), q, qd, reference, asked, sent)
 
     def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
-        """:meth:`Controller.compute`."""
+        """:meth:`Controller.compute`, checked."""
+        efforts = self._law.compute(q, qd, reference, *((integral,) if self.ki.any() else ()))
+        checked_total(self._law, efforts, len(q))
+        return efforts
 
 
 def control_step(

@@ -87,7 +87,8 @@ def law_key(law: Controller, numbers: LawNumbers) -> str:
 
 @lru_cache(maxsize=64)
 def _kind_key(kind: type[Controller]) -> bytes:
-    return digest(class_key(kind), _control_sources(), source=__name__).encode()
+    sources = hash_sources(Path(__file__).parents[2], ("control",))
+    return digest(class_key(kind), sources, source=__name__).encode()
 
 
 @lru_cache(maxsize=4)
@@ -103,11 +104,6 @@ def _facts(value: Any) -> Any:
     if is_dataclass(value):
         return tuple(_facts(getattr(value, item.name)) for item in fields(value))
     return value.tolist() if isinstance(value, np.ndarray) else value
-
-
-@lru_cache(maxsize=1)
-def _control_sources() -> bytes:
-    return hash_sources(Path(__file__).parents[2], ("control",))
 
 
 class CompiledLaw:
