@@ -63,7 +63,7 @@ CoreRefusal arm_follow(Arm* a, CoreTrajectory* trajectory) {
 
 CoreRefusal arm_dropped(Arm* a) {
   const References* r = &a->core->state.references;
-  const CoreRefusal found = r->dropped == a->dropped ? refusal(CORE_OK, 0, 0, 0) : r->refused;
+  const CoreRefusal found = r->dropped == a->dropped ? NOT_REFUSED : r->refused;
   a->dropped = r->dropped;
   return found;
 }
@@ -118,7 +118,7 @@ int arm_update(Arm* a, double t, const double* q, const double* qd, ArmReport* r
   clear(r->effort);
   if (code != CORE_SEND && code != CORE_SILENT) { /* the state is not used */
     if (m->references.source == WAITING) {
-      r->refusal = refusal(CORE_NOT_HELD, m->problem_joint, m->problem_value, m->problem_bound);
+      r->refusal = (CoreRefusal){CORE_NOT_HELD, m->problem_joint, m->problem_value, m->problem_bound};
       if (!(t - a->since > s->state_timeout)) return ARM_KEEP;
       last_gravity(s, m, r->effort);
       return ARM_BLIND;
