@@ -63,9 +63,7 @@ class Limits:
 
 
 def saturate(effort: Array, limit: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """Efforts (n,) clamped to ±limit (n,), not negative and inf where there is none, and a mask (n,) of the clamped
-    ones.
-    """
+    """Efforts (n,) clamped to ±limit (n,), inf where there is none, and a mask (n,) of the clamped ones."""
     if is_within(effort, limit):  # as nearly always
         return effort, np.zeros(effort.shape, dtype=bool)
     clamped = np.minimum(np.maximum(effort, -limit), limit)

@@ -200,9 +200,7 @@ def _checked(settings: Any, *values: Any) -> Any:
 
 
 def refuse_replaced(name: str, place: str = "", node: str = "") -> None:
-    """Refuse (InputError) a former name of a parameter of a node, or of any; ``place`` is where it was given, for the
-    message, which has the present name.
-    """
+    """Refuse (InputError) a former name of a parameter of a node, or of any; ``place`` is where it was given."""
     for now, pattern in REPLACED.items():
         if found := re.fullmatch(pattern, name) or re.fullmatch(pattern, f"{node}:{name}"):
             told = now if " " in now else f"use {found.expand(now)!r}"
@@ -213,9 +211,7 @@ NOT_GIVEN = 1e6  #: Position of a locked joint that stands for none, and bound o
 
 
 def position_given(name: str, value: Any) -> float | None:
-    """The position of a locked joint in the value of a parameter of that name; None if it stands for none. InputError:
-    it is no number.
-    """
+    """A parameter's value as the position of a locked joint; None: it is none. InputError: it is no number."""
     if not isinstance(value, (int, float)):
         raise InputError(name, f"must be a number, not {value!r}", value)
     return None if isnan(value) or value == NOT_GIVEN else value

@@ -156,9 +156,7 @@ class Law:
         return self._law.ki
 
     def gravity(self, q: Array) -> Array:
-        """The model's gravity effort at q (n,), (n,); ValueError: it is not n finite numbers, or whatever the model
-        raises.
-        """
+        """The model's gravity effort (n,) at q (n,); ValueError: it is not n finite numbers; or the plugin's error."""
         gravity = self._law.dynamics.gravity(q)
         if getattr(gravity, "shape", None) != q.shape or not is_finite(gravity):
             raise ValueError(f"gravity of the dynamics plugin is no {len(q)} finite numbers: {gravity!r}")
@@ -245,9 +243,7 @@ def split(efforts: Efforts, gravity: Array, settings: StepSettings) -> tuple[Eff
 
 
 def blend(t: Any, wanted: Array, memory: StepMemory) -> tuple[Array, StepMemory]:
-    """Efforts (n,) without a step: the difference between the last old and the first new effort fades linearly with
-    time [s]; and the memory after it.
-    """
+    """Efforts (n,) without a step, and the memory after it: the change from the last old one fades linearly."""
     begins = memory.blending == 1.0
     begin = np.where(begins, t, memory.blend_begin)
     difference = np.where(begins, memory.blend_from - wanted, memory.blend_from)

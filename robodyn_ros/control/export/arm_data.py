@@ -215,9 +215,7 @@ typedef struct {{
         return [(name, wide.get(name, size if size > 1 else None)) for name, size in self._members.items()]
 
     def data(self) -> str:
-        """``arm_data.h``: the numbers of the arm, and the first state and settings of the loop. ConfigurationError: the
-        law has no gains to set.
-        """
+        """``arm_data.h``: numbers, first state and settings. ConfigurationError: the law has no gains to set."""
         return "\n\n".join([self._constants(), *self._words(), *self._loop(), *self._model()]) + "\n"
 
     def _step_places(self) -> dict[str, int]:

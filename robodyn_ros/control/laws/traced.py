@@ -114,9 +114,7 @@ class CompiledLaw:
     INPUTS = ("q", "qd", *(f"reference_{name}" for name in Reference._fields), "integral", "asked", "sent")
 
     def __init__(self, law: Controller, *, compiled: bool = True) -> None:
-        """The law is not changed; it runs on CasADi's virtual machine if ``compiled`` is False. TraceError: it cannot
-        be traced.
-        """
+        """The law is not changed; without ``compiled``, CasADi runs it. TraceError: it cannot be traced."""
         rest, *still = np.zeros((5, law.dynamics.robot.n))
         law.compute(rest, rest, Reference(*still))  # a law may read the model's parameters on its first call
         numbers = law_numbers(law)

@@ -177,9 +177,7 @@ def _is(encoded: bytes, message: Any) -> bool:
 
 
 class Topic:
-    """A topic whose messages differ only in a stamp and some numbers; ``subscribed`` if there was a subscriber at the
-    latest check.
-    """
+    """A topic whose messages differ in a stamp and numbers; ``subscribed`` by the latest check of subscribers."""
 
     def __init__(self, node: LifecycleNode, topic: str, message: Any, n: int, *fields: str) -> None:
         self.subscribed = False

@@ -197,9 +197,7 @@ class TargetInput:
     def __init__(
         self, node: Node, loop: ClosedLoop, motion: ToolMotion | None, frames: Frames, report: Callable[[], None]
     ) -> None:
-        """``motion`` is used by the planning thread only; None if none can be planned. ``report`` publishes
-        diagnostics.
-        """
+        """``motion`` is for the planning thread only; None if none can be planned. ``report`` publishes diagnostics."""
         self._node, self._loop, self._motion, self._report = node, loop, motion, report
         self._frames = frames
         self._newest: PoseStamped | None = None

@@ -65,9 +65,7 @@ def prepare_runner(n: int) -> None:
 
 
 class LoopRunner:
-    """Runs the loop for joint states, from its start to its end; ``open`` while its thread runs, with the policy and
-    priority in ``scheduling``, as text.
-    """
+    """Runs the loop for joint states; its thread runs while ``open``, with the priority ``scheduling``, as text."""
 
     def __init__(
         self, node: LifecycleNode, core: Core, transmission: Transmission, output: Output, watch_period: float
@@ -134,9 +132,7 @@ class LoopRunner:
         return 0
 
     def listen(self, subscription: Any) -> None:
-        """Have a thread take the messages of a subscription (:func:`make_subscription`), which it destroys at its end;
-        NotReadyError: no thread can.
-        """
+        """Have a thread take a subscription's messages, and destroy it at its end; NotReadyError: no thread can."""
         self._subscription = subscription
         fields, rcl = self._fields, find_functions()
         publishers = [
@@ -172,9 +168,7 @@ class LoopRunner:
         self._free = partial(utils.rcutils_uint8_array_fini, message.buffer.ctypes.data)
 
     def start(self, priority: int) -> None:
-        """Start the thread, with a real-time priority if that is permitted; 0: ordinary. NotReadyError: it cannot
-        start.
-        """
+        """Start the thread, with a real-time priority if permitted; 0: ordinary. NotReadyError: it cannot start."""
         self._fields.priority[...] = priority
         with self._asking:
             if self._library.runner_start(self._address):
@@ -196,9 +190,7 @@ class LoopRunner:
             self._subscription = None
 
     def request(self, request: Record) -> None:
-        """Carry out a request between two periods, and wait until it is done; NotReadyError: the thread does not
-        respond.
-        """
+        """Carry out a request between two periods, and wait for it; NotReadyError: the thread does not respond."""
         with self._asking:
             if not self.open:
                 self._core.request(request)
