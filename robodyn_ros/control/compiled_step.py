@@ -1,13 +1,8 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The compiled control step of an arm, for laws that can be traced.
-
-:class:`CompiledStep` is the step as compiled code: (state, reference, memory, settings) → (efforts, flags, memory). The
-settings are its runtime parameters: limits, gains, and the parameters of the model. It is compiled from
-:func:`robodyn_ros.control.step.control_step`, which Python can run as well.
-
-:class:`LawStep` is this step as a library function: for a control loop of your own, in place, or for many arms at once.
+"""The control step (:func:`robodyn_ros.control.step.control_step`) as compiled code, for laws that can be traced:
+:class:`CompiledStep` for the control loop, :class:`LawStep` for one of your own, in place, or for many arms at once.
 :class:`ControlLoop` does more: it checks states, manages references and reacts to faults.
 """
 

@@ -10,10 +10,9 @@ for debugging, for laws that cannot be traced, and on machines with neither a co
 
 The effort that is sent is computed from the effort of the control law in four stages:
 
-1. **Blend** (:func:`blend`): when law, model or gains change, or a fault is over, the difference to the latest effort
-   is added and fades out within ``blend_time``. A change of settings during a blend adds only its own difference to the
-   remaining one, so that changes in quick succession do not freeze the efforts.
-2. **Soft position limits** (:func:`soften`): near a position limit, no effort drives the joint faster towards it.
+1. **Blend** (:func:`blend`), when law, model or gains change, or a fault is over. A change of settings during a blend
+   adds only its own difference to the remaining one, so that changes in quick succession do not freeze the efforts.
+2. **Soft position limits** (:func:`soften`).
 3. **Absolute limit** (:func:`limit`): ±effort_limit, for the effort that is sent, and for its sum with the compensation
    that the drive adds by itself.
 4. **Rate limit** (there, too): at most ±rate_limit · Δt away from the latest effort; Δt is ``state_timeout`` at most.
