@@ -65,6 +65,17 @@ def step_program(law: Controller, numbers: LawNumbers) -> Program:
     return Program("step", law_key(law, numbers), inputs, shapes, build)
 
 
+def trace_problem(law: Controller) -> str:
+    """Why a law cannot be traced; "" if it can."""
+    if problem := why_not_traced(law):
+        return problem
+    try:
+        step_program(law, law_numbers(law)).build()
+    except TraceError as cause:
+        return str(cause)
+    return ""
+
+
 class CompiledStep:
     """The control step of a law, compiled: its program, and ``parameters``, the settings of the step, then those of
     the law: the runtime parameters. An object of this class belongs to one thread.
@@ -193,6 +204,21 @@ class LawStep:
         self._kernel.evaluate()
         if self.flags[0]:
             self.memory[:], self.law_memory[:] = self._after, self._law_after
+
+    def period(
+        self, dt: float, q: Array, qd: Array, reference: Reference, integral: Array, asked: Array, sent: Array
+    ) -> Efforts:
+        """The terms of the law as of :meth:`Controller.advance` and then :meth:`Controller.compute`, whatever the steps
+        before; in a period of 0 nothing counts as asked or sent.
+        """
+        memory = views(StepMemory, self.memory, len(q))
+        for slot, value in zip((self.q, self.qd, *self.reference), (q, qd, *reference), strict=True):
+            slot[:] = value
+        memory.integral[:], memory.cut[:] = integral, reference.q - q  # so that the integral stays as it is
+        memory.requested[:], memory.sent[:], memory.added[:] = asked, sent, 0.0
+        memory.has_requested[...] = memory.is_sending[...] = dt > 0.0
+        self.evaluate(dt)
+        return Efforts(*(term.copy() for term in self.efforts))
 
     def many(
         self, t: Array, dt: Array, q: Array, qd: Array, reference: Reference, memory: Array, law_memory: Array
