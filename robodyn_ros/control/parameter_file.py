@@ -20,6 +20,7 @@ from math import isnan, nan
 from pathlib import Path
 from typing import Any, TypeVar
 
+from robodyn_ros.checks import check
 from robodyn_ros.errors import ConfigurationError, InputError, Place, RobodynError, is_it, misspelt
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.reduction import ChosenJoints, chosen_joints
@@ -212,8 +213,7 @@ NOT_GIVEN = 1e6  #: Position of a locked joint that stands for none, and bound o
 
 def position_given(name: str, value: Any) -> float | None:
     """A parameter's value as the position of a locked joint; None: it is none. InputError: it is no number."""
-    if not isinstance(value, (int, float)):
-        raise InputError(name, f"must be a number, not {value!r}", value)
+    check(isinstance(value, (int, float)), name, "a number", value)
     return None if isnan(value) or value == NOT_GIVEN else value
 
 
@@ -226,8 +226,7 @@ def take_joints(robot: Robot, *nodes: dict[str, Any]) -> Robot:
     if not (named := [parameters.pop("joints") for parameters in nodes if "joints" in parameters]):
         return robot
     for joints in named:
-        if not isinstance(joints, (list, tuple)):
-            raise InputError("joints", f"must be a list of names, not {joints!r}", joints)
+        check(isinstance(joints, (list, tuple)), "joints", "a list of names", joints)
     if any(set(joints) != set(named[0]) for joints in named):
         raise InputError("joints", f"differ between the nodes: {' and '.join(map(str, named))}", named)
     return take_locked(robot, nodes, named[0], {}).robot

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.checks import finite_array
+from robodyn_ros.checks import check, finite_array
 from robodyn_ros.control.core_library import CODES
 from robodyn_ros.control.laws.base import Reference
 from robodyn_ros.control.limits import check_position_limits, overload
@@ -251,8 +251,7 @@ class ReferenceManager(RunningCore):
         """Follow trajectories at a ratio of their speed, multiplied by ``speed_scaling``, from now on; the ratio
         changes within half a second. InputError: it is not within 0 and 1.
         """
-        if not 0.0 <= ratio <= 1.0:
-            raise InputError("speed_scaling", f"must be within 0 and 1, not {ratio!r}", ratio)
+        check(0.0 <= ratio <= 1.0, "speed_scaling", "within 0 and 1", ratio)
         self._ask("SCALE_SPEED", value=ratio)
 
     def expected(self, ahead: float) -> tuple[float, Reference]:
