@@ -62,11 +62,11 @@ class UrdfElement(ET.Element):
 
     Attributes:
         line: its line in the file, from 1; None if xacro or MuJoCo made the text, so that no user has it.
-        start: its first byte in the text as UTF-8; -1 if the element was not read from a text.
+        start: its first byte in the text as UTF-8.
     """
 
     line: int | None = None
-    start = -1
+    start: int
 
 
 def line_of(element: ET.Element) -> int | None:
