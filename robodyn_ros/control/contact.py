@@ -157,9 +157,7 @@ def observe_motion(observer: MomentumObserver, t: Array, q: Array, qd: Array, ef
 
 
 def block_maxima(t: ArrayLike, values: ArrayLike) -> Array:
-    """The greatest value of each column of values (N, k), not negative, at times (N,) [s], in each block of time,
-    (blocks, k). InputError: the time is too short.
-    """
+    """The greatest of values (N, k) at times (N,) [s] in each block of time, (blocks, k). InputError: too short."""
     times, rows = np.asarray(t, dtype=np.float64), np.asarray(values, dtype=np.float64)
     place = ((times - times[0]) / BLOCK).astype(int)
     if (count := int(place[-1])) < LEAST_BLOCKS:  # the last block is not complete

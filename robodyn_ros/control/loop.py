@@ -318,9 +318,7 @@ class ControlLoop(ReferenceManager):
             self.set_contact(kind, problem.text(self.robot) if kind else "")
 
     def set_contact(self, kind: str, problem: str = "") -> None:
-        """Report a contact, ``touch`` or ``collision``, that was detected outside the core, with its description; ""
-        for none. InputError: there is no such kind.
-        """
+        """Report a contact that was found outside, ``touch``, ``collision`` or "" (else InputError), and its text."""
         check_choice("kind", kind, CONTACTS)
         self.contact, self._contact_problem = kind, problem
         self._ask("SET_CONTACT", number=CONTACTS.index(kind))

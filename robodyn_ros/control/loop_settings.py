@@ -164,9 +164,7 @@ def inertia_of(moments: Any) -> list[list[Any]]:
 
 
 def law_settings() -> dict[str, type[Any]]:
-    """Prefix of the names → dataclass, for every installed law with settings of its own, such as ``adaptive.rate``; a
-    plugin that cannot be imported is left out.
-    """
+    """Prefix of names such as ``adaptive.rate`` → dataclass, of each law with settings that can be imported."""
     found = {}
     for name in available("controllers"):
         with suppress(PluginError):

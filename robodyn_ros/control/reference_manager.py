@@ -110,9 +110,7 @@ class ReferenceManager(RunningCore):
     def prepare(
         self, trajectory: Trajectory, t_start: float | None = None, joints: Sequence[str] | None = None
     ) -> PreparedTrajectory:
-        """Do the slow work of :meth:`follow`, with its arguments and errors, for a long trajectory, if need be in a
-        thread; the loop does not change.
-        """
+        """Do the slow work of :meth:`follow`, with its arguments and errors, perhaps in a thread; nothing changes."""
         columns = goals.joint_columns(self.robot, joints)
         if trajectory.n != len(columns):
             raise InputError("trajectory", f"has {trajectory.n} joints, not {len(columns)}", trajectory)

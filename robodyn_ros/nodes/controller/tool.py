@@ -114,9 +114,7 @@ class Frames:
 
 
 class StreamInput:
-    """Subscribes to the streams for the tool, has the loop follow them, and publishes the state of the latest one:
-    ``state``, in words; "" if there was none.
-    """
+    """Has the loop follow the streams for the tool, and publishes the latest one's ``state``, "" if there was none."""
 
     def __init__(self, node: Node, closed: ClosedLoop, frames: Frames) -> None:
         self._node, self._closed, self._loop, self._frames = node, closed, closed.control, frames
