@@ -18,11 +18,11 @@ from robodyn_ros.control import step as steps
 from robodyn_ros.control.drives import DriveCompensation
 from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.laws.base import Controller, Efforts, Reference
-from robodyn_ros.control.laws.traced import LawNumbers, TracedLaw, flat, law_key, law_numbers, unflat, why_not_traced
+from robodyn_ros.control.laws.traced import LawNumbers, TracedLaw, law_key, law_numbers, unflat, why_not_traced
 from robodyn_ros.control.limits import Limits
 from robodyn_ros.control.loop_settings import LoopSettings, law_feedback
 from robodyn_ros.control.motion.goals import Tolerances
-from robodyn_ros.control.step import StepMemory, StepResult, StepSettings, step_settings, views, width
+from robodyn_ros.control.step import StepMemory, StepResult, StepSettings, joined, step_settings, views, width
 from robodyn_ros.engine import Kernel, Program
 from robodyn_ros.engine.casadi import ca
 from robodyn_ros.engine.tracing import TraceError, column, symbols
@@ -43,7 +43,7 @@ def step_program(law: Controller, numbers: LawNumbers) -> Program:
     parameters the settings of both. Its results are :data:`ROWS`, :data:`FLAGS` and both memories.
     """
     n = law.dynamics.robot.n
-    kept = len(flat(numbers.memory))
+    kept = len(joined(numbers.memory.values()))
     state = "q", "qd", *(f"reference_{name}" for name in Reference._fields)
     inputs = (("times", 2), *((name, n) for name in state), ("memory", width(StepMemory, n)), ("law_memory", kept))
     shapes: tuple[tuple[int, ...], ...] = ((len(ROWS), n), (len(FLAGS),), (width(StepMemory, n),), (kept,))
@@ -87,11 +87,11 @@ class CompiledStep:
         if problem := why_not_traced(law):
             raise TraceError(problem)
         self._settings = step_settings(settings)
-        self.n = n = law.dynamics.robot.n
+        self.n = law.dynamics.robot.n
         self.follows = law.follows
         self._numbers = law_numbers(law)
         self.program = step_program(law, self._numbers)
-        self.parameters = np.zeros(width(StepSettings, n) + len(flat(self._numbers.settings)))
+        self.parameters = joined([*self._settings, *self._numbers.settings.values()])
         key = self.program.key
         if key not in _known:
             try:
@@ -118,7 +118,7 @@ class CompiledStep:
     @property
     def law_memory(self) -> Array:
         """The present memory of the law."""
-        return flat({name: getattr(self.law, name) for name in self._numbers.memory})
+        return joined(getattr(self.law, name) for name in self._numbers.memory)
 
     def restore_law(self, values: Array) -> None:
         """Set the memory of the law, in the form of :attr:`law_memory`."""
@@ -137,7 +137,7 @@ class CompiledStep:
         numbers, self._seen = law_numbers(law), law.dynamics.parameters
         if numbers.constants != self._numbers.constants:
             return False
-        self.parameters[:] = steps.joined([*self._settings, *numbers.settings.values()])
+        self.parameters[:] = joined([*self._settings, *numbers.settings.values()])
         return True
 
 

@@ -23,7 +23,7 @@ numbers each, which compiled code reads and writes; the fields are views of its 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -350,9 +350,9 @@ def first_memory(n: int) -> Array:
     return numbers
 
 
-def joined(parts: Sequence[Any]) -> Array:
-    """Arrays and numbers one after the other, (width,)."""
-    return np.concatenate([np.ravel(part) for part in parts]).astype(np.float64)
+def joined(parts: Iterable[Any]) -> Array:
+    """Arrays, in row-major order, and numbers one after the other, (width,)."""
+    return np.concatenate([np.zeros(0), *map(np.ravel, parts)])
 
 
 def step_settings(settings: LoopSettings) -> StepSettings:

@@ -106,13 +106,8 @@ def _facts(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
-def flat(numbers: dict[str, Any]) -> Array:
-    """Numbers one after the other, arrays in row-major order."""
-    return np.concatenate([np.zeros(0), *(np.ravel(value) for value in numbers.values())])
-
-
 def unflat(numbers: dict[str, Any], values: Array) -> dict[str, Any]:
-    """The reverse of :func:`flat`, in the shapes of ``numbers``."""
+    """The reverse of :func:`.joined`, in the shapes of ``numbers``."""
     bounds = np.cumsum([0, *(np.size(value) for value in numbers.values())])
     return {
         name: values[start:end].reshape(np.shape(value))
