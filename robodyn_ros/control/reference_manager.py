@@ -127,12 +127,8 @@ class ReferenceManager(RunningCore):
             raise refused.error("trajectory", self.robot, goals.ITS_CURVE) from None
 
     def follow_prepared(self, prepared: PreparedTrajectory, tolerances: Tolerances | None = None) -> TrajectoryGoal:
-        """Follow a prepared trajectory; the time that this takes does not depend on its length.
-
-        Raises:
-            NotReadyError: no state has come yet, a fault is active, or the law follows no reference.
-            InputError: the trajectory is over, or the limits have changed since it was prepared.
-            LimitError: the path to its next point leaves the limits.
+        """Follow a prepared trajectory; the time that this takes does not depend on its length. Errors are those of
+        :meth:`follow`; an InputError also if the limits have changed since it was prepared.
         """
         allowed, settings = tolerances or self.settings.tolerances, self.settings
         rows = np.broadcast_arrays(allowed.path, allowed.goal, allowed.path_speed, allowed.speed)
