@@ -98,10 +98,8 @@ class CompiledStep:
                 self.kernel  # noqa: B018  (it compiles the program, or raises if there is none)
             except TraceError as cause:
                 _known[key] = str(cause)
-            else:
-                _known[key] = ""
-        if _known[key]:
-            raise TraceError(_known[key])
+        if problem := _known.setdefault(key, ""):
+            raise TraceError(problem)
         self.read_settings()
 
     @cached_property
