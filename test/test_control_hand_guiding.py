@@ -9,12 +9,11 @@ from functools import partial
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
-from test_control_tool_laws import ARMS, still
+from test_control_tool_laws import ARMS, interpreted, still
 
 import robodyn_ros as rd
 from robodyn_ros.control import ControlLoop, SafetySettings
 from robodyn_ros.control.laws.hand_guiding import FAR, HandGuiding, HandGuidingSettings
-from robodyn_ros.control.laws.traced import CompiledLaw
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import so3
 from robodyn_ros.simulation.plant.mismatch import Mismatch
@@ -35,7 +34,7 @@ def guided(name: str, **settings) -> tuple[HandGuiding, np.ndarray]:
 
 def simulated(law: HandGuiding, q, qd, hand, duration: float):
     """States under the law, traced, and the efforts of a hand: a function of the Jacobian and of q̇."""
-    n, fast, none = len(q), CompiledLaw(law, compiled=False), np.zeros(len(q))
+    n, fast, none = len(q), interpreted(law), np.zeros(len(q))
 
     def rate(t, state):
         q, qd = state[:n], state[n:]

@@ -127,9 +127,9 @@ def test_servo_leads_the_arm_and_nothing_of_it_is_refused(form: str) -> None:
     def send(t: float, measured: np.ndarray, twist: np.ndarray) -> None:
         message = servo.message(t, measured, twist)
         if message is not None:
-            found = read_trajectory_message(serialize_message(message), 100)
-            in_motion.append(np.abs(found.trajectory.velocities[-1]).max() > 1e-3)
-            loop.follow(found.trajectory, found.start, found.joints)
+            joints, trajectory, start = read_trajectory_message(serialize_message(message), 100)
+            in_motion.append(np.abs(trajectory.velocities[-1]).max() > 1e-3)
+            loop.follow(trajectory, start, joints)
 
     along, across, qd, effort = led(loop, plant, send)
     assert len(in_motion) > 25

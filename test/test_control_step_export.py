@@ -12,12 +12,11 @@ from test_control_tracing import Branching, Remembering
 
 import robodyn_ros as rd
 from robodyn_ros.control.compiled_step import LawStep
-from robodyn_ros.control.core_settings import LawInNumbers
 from robodyn_ros.control.export.step_export import export_step
 from robodyn_ros.control.laws.base import Reference
 from robodyn_ros.control.loop_settings import MODEL, loop_default_values, make_loop_settings
 from robodyn_ros.control.parameter_file import FileParameters
-from robodyn_ros.control.step import StepMemory, control_step, first_memory, step_settings, views
+from robodyn_ros.control.step import Law, StepMemory, control_step, first_memory, step_settings, views
 from robodyn_ros.engine import find_compiler
 from robodyn_ros.errors import ConfigurationError
 
@@ -57,7 +56,7 @@ def in_numbers(settings, rows, dts, rate_limit=None):
     law, numbers = settings.controller, step_settings(settings)
     if rate_limit is not None:
         numbers = numbers._replace(rate_limit=rate_limit)
-    plain, memory = LawInNumbers(law), views(StepMemory, first_memory(PRR.n), PRR.n)
+    plain, memory = Law(law), views(StepMemory, first_memory(PRR.n), PRR.n)
     t, found = 0.0, []
     for row, dt in zip(rows, dts, strict=True):
         t += dt

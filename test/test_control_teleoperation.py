@@ -48,13 +48,19 @@ class Network:
         return None if self._latest is None else self._latest[1]
 
 
+def unaccounted(message: PortMessage) -> PortMessage:
+    """A message of an end where any amount of energy has entered: the other end has nothing to dissipate."""
+    return message._replace(entered=np.full_like(message.entered, 1e200))
+
+
 def coupled(settings, delay=0.0, jitter=0.0, loss=0.0, duration=10.0, hand=0.3, seed=3, passive=True):
     """A hand pulls the leader to a place beyond the follower's wall; rows of q of both and the leader's effort.
 
     Also the energy that the network has taken in and not given back, at each instant [J].
     """
-    leader = LeaderPort(JointCoupling(LEADER), np.full(2, 1e3), settings, passive=passive)
-    follower = FollowerPort(JointCoupling(FOLLOWER), np.zeros(2), np.full(2, 5.0), passive=passive)
+    leader = LeaderPort(JointCoupling(LEADER), np.full(2, 1e3), settings)
+    follower = FollowerPort(JointCoupling(FOLLOWER), np.zeros(2), np.full(2, 5.0))
+    come = (lambda message: message) if passive else (lambda message: message and unaccounted(message))
     there, back = Network(delay, jitter, loss, seed), Network(delay, jitter, loss, seed + 1)
     ql, vl, qf, vf, reference, rate = np.zeros((6, 2))
     kept, felt, rows, energies = np.zeros(2), np.zeros(2), [], []
@@ -63,8 +69,8 @@ def coupled(settings, delay=0.0, jitter=0.0, loss=0.0, duration=10.0, hand=0.3, 
         pull = 80.0 * LEADER * (hand * min(1.0, t) - ql) - 8.0 * LEADER * vl
         force = STIFFNESS * (reference - qf) + DAMPING * (rate - vf)
         kept = kept - PERIOD * force * rate
-        reference, rate = follower.update(PERIOD, force, there.receive(t))
-        before, felt = felt, leader.update(PERIOD, ql, vl, back.receive(t))
+        reference, rate = follower.update(PERIOD, force, come(there.receive(t)))
+        before, felt = felt, leader.update(PERIOD, ql, vl, come(back.receive(t)))
         there.send(t, k, leader.message(ql, vl))
         back.send(t, k, follower.message(force))
         speed = vl
@@ -150,13 +156,13 @@ def test_what_is_not_finite_is_refused() -> None:
 
 def test_the_reference_of_the_follower_stays_within_its_position_limits() -> None:
     settings, joints = TeleoperationSettings(), JointCoupling(FOLLOWER)
-    leader = LeaderPort(joints, [1.0, 1.0], settings, passive=False)
-    follower = FollowerPort(joints, np.zeros(2), [9.0, 9.0], ([-0.2, -0.1], [0.3, 0.4]), passive=False)
+    leader = LeaderPort(joints, [1.0, 1.0], settings)
+    follower = FollowerPort(joints, np.zeros(2), [9.0, 9.0], ([-0.2, -0.1], [0.3, 0.4]))
     follower.update(PERIOD, np.zeros(2), leader.message(np.zeros(2), np.zeros(2)))
     for end in ([0.3, -0.1], [-0.2, 0.4]):
         goal = 3.0 * np.array(end)
         for _ in range(2000):
-            q, qd = follower.update(PERIOD, np.zeros(2), leader.message(goal, np.zeros(2)))
+            q, qd = follower.update(PERIOD, np.zeros(2), unaccounted(leader.message(goal, np.zeros(2))))
         np.testing.assert_allclose(q, end)
         np.testing.assert_allclose(qd, 0.0, atol=1e-12)
 
@@ -164,12 +170,12 @@ def test_the_reference_of_the_follower_stays_within_its_position_limits() -> Non
 def test_the_account_has_the_energy_of_force_and_way_at_each_end() -> None:
     joints, still, effort = JointCoupling(FOLLOWER), np.zeros(2), np.array([3.0, -2.0])
     before, after = np.array([0.2, 0.3]), np.array([-0.1, 0.5])
-    follower = FollowerPort(joints, still, [9.0, 9.0], passive=False)
-    leader = LeaderPort(joints, [99.0, 99.0], TeleoperationSettings(force_ratio=0.5), passive=False)
+    follower = FollowerPort(joints, still, [9.0, 9.0])
+    leader = LeaderPort(joints, [99.0, 99.0], TeleoperationSettings(force_ratio=0.5))
     for force in (still, effort):
-        follower.update(PERIOD, force, PortMessage(still, still, before))
+        follower.update(PERIOD, force, unaccounted(PortMessage(still, still, before)))
     for qd in (before, after):
-        leader.update(PERIOD, still, qd, PortMessage(still, effort, still))
+        leader.update(PERIOD, still, qd, unaccounted(PortMessage(still, effort, still)))
     for port, energy in ((follower.port, -effort * before), (leader.port, 0.5 * effort * (before + after) / 2.0)):
         np.testing.assert_allclose(port.entered - port.left, PERIOD * energy)
 
@@ -212,16 +218,16 @@ def test_a_push_on_the_tool_of_the_follower_is_felt_at_the_tool_of_the_leader() 
     """Whatever the null space of the follower does; and the power is the same at both ends."""
     first, second = arm_of(random_robot(11, 6, branching=0.0)), arm_of(random_robot(7, 8, branching=0.0))
     settings = TeleoperationSettings(force_ratio=1.0)
-    leader = LeaderPort(ToolCoupling(first), np.full(6, np.inf), settings, passive=False)
-    follower = FollowerPort(ToolCoupling(second), EIGHT, np.full(8, np.inf), passive=False)
+    leader = LeaderPort(ToolCoupling(first), np.full(6, np.inf), settings)
+    follower = FollowerPort(ToolCoupling(second), EIGHT, np.full(8, np.inf))
     q, qd, wrench = np.array(SIX), np.linspace(-0.2, 0.3, 6), np.array([4.0, -3.0, 6.0, 0.5, -0.7, 0.2])
     jacobians = [Kinematics(arm.robot).jacobian(tip(arm.robot), at) for arm, at in ((first, q), (second, EIGHT))]
     moves = jacobians[1] @ np.linalg.inv(second.mass_matrix(EIGHT))
     null = np.eye(8) - np.linalg.pinv(moves) @ moves  # efforts that do not accelerate the tool
     efforts = jacobians[1].T @ wrench + null @ np.linspace(-5.0, 5.0, 8)
     told = leader.message(q, qd)
-    _, rate = follower.update(1e-9, efforts, told)
-    felt = leader.update(1e-9, q, qd, follower.message(efforts))
+    _, rate = follower.update(1e-9, efforts, unaccounted(told))
+    felt = leader.update(1e-9, q, qd, unaccounted(follower.message(efforts)))
     np.testing.assert_allclose(felt, -jacobians[0].T @ wrench, atol=1e-8)
     np.testing.assert_allclose(felt @ qd, -efforts @ rate, atol=1e-8)
 
@@ -233,14 +239,14 @@ def test_an_arm_without_some_directions_follows_in_the_others() -> None:
         np.array([0.6, 0.5, 0.9]),
         (ToolCoupling(first), ToolCoupling(second)),
     )
-    leader = LeaderPort(tools[0], np.full(6, np.inf), settings, passive=False)
-    follower = FollowerPort(tools[1], pose, np.full(3, np.inf), passive=False)
+    leader = LeaderPort(tools[0], np.full(6, np.inf), settings)
+    follower = FollowerPort(tools[1], pose, np.full(3, np.inf))
     q, qd = np.array(SIX), np.linspace(0.2, -0.3, 6)
     leads, follows = (Kinematics(arm.robot).jacobian(tip(arm.robot), at) for arm, at in ((first, q), (second, pose)))
-    _, rate = follower.update(1e-9, np.zeros(3), leader.message(q, qd))
+    _, rate = follower.update(1e-9, np.zeros(3), unaccounted(leader.message(q, qd)))
     np.testing.assert_allclose((follows @ rate)[[0, 2, 4]], (leads @ qd)[[0, 2, 4]], atol=1e-9)
     wrench = np.array([3.0, 0.0, 5.0, 0.0, -0.4, 0.0])
-    felt = leader.update(PERIOD, q, qd, follower.message(follows.T @ wrench))
+    felt = leader.update(PERIOD, q, qd, unaccounted(follower.message(follows.T @ wrench)))
     np.testing.assert_allclose(felt, -settings.force_ratio * leads.T @ wrench, atol=1e-9)
     mobility = np.diagonal(follows @ np.linalg.inv(second.mass_matrix(pose)) @ follows.T)
     inertia = np.divide(1.0, mobility, where=mobility > 1e-9, out=np.zeros(6))

@@ -14,11 +14,13 @@ import numpy as np
 import pytest
 from fork_server import run_module
 from installed_package import install
+from test_control_tool_laws import interpreted
 
 import robodyn_ros as rd
+from robodyn_ros.control.compiled_step import trace_problem
 from robodyn_ros.control.laws.base import Efforts, Reference
 from robodyn_ros.control.laws.pd import PD
-from robodyn_ros.control.laws.traced import CompiledLaw, law_key, law_numbers, trace_problem
+from robodyn_ros.control.laws.traced import law_key, law_numbers
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.plugins import load
 
@@ -177,7 +179,7 @@ def test_a_law_without_a_file_has_code_of_its_own(monkeypatch: pytest.MonkeyPatc
                 return super().compute(factor * q, qd, reference, integral)
 
         law = Mine(dynamics, 90.0, 18.0)
-        found = CompiledLaw(law, compiled=False).period(0.01, q, none, still, none, none, none)
+        found = interpreted(law).period(0.01, q, none, still, none, none, none)
         np.testing.assert_allclose(found, law.compute(q, none, still), rtol=1e-12)
 
 
@@ -186,7 +188,7 @@ def test_a_table_of_whole_numbers_counts_to_its_last_one() -> None:
     laws[1].table[700] = 2
     for law, ratio in zip(laws, (1.0, 2.0), strict=True):
         given = 0.01, rest + 0.2, rest, Reference(*np.zeros((4, 3))), rest, rest, rest
-        np.testing.assert_allclose(CompiledLaw(law, compiled=False).period(*given).total, -0.6 * ratio)
+        np.testing.assert_allclose(interpreted(law).period(*given).total, -0.6 * ratio)
     assert len({law_key(law, law_numbers(law)) for law in laws}) == 2
 
 
@@ -210,7 +212,7 @@ def test_the_code_is_that_of_the_arm_whatever_of_it_changes(name: str) -> None:
         kind = Reading if name == "Reading" else load("controllers", name)
         law = kind(rd.create_dynamics("rnea", robot), np.full(3, 50.0), np.full(3, 15.0))
         keys.add(law_key(law, law_numbers(law)))
-        found = CompiledLaw(law, compiled=False).period(0.01, q, qd, reference, none, none, none)
+        found = interpreted(law).period(0.01, q, qd, reference, none, none, none)
         law.advance(0.01, q, qd, reference, none, none)
         np.testing.assert_allclose(found.total, law.compute(q, qd, reference, none).total, rtol=1e-9, atol=1e-9)
     assert len(keys) == 4

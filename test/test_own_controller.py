@@ -15,7 +15,7 @@ from installed_package import install_guide
 import robodyn_ros as rd
 from robodyn_ros import plugins
 from robodyn_ros.control import ControlLoop, rest_to_rest
-from robodyn_ros.control.laws.traced import trace_problem
+from robodyn_ros.control.compiled_step import trace_problem
 from robodyn_ros.control.loop_settings import MODEL, loop_default_values, make_loop_settings
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.simulation.hardware import default_values, make_hardware_settings

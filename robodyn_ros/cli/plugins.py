@@ -26,7 +26,8 @@ from rich.text import Text
 import robodyn_ros as rd
 from robodyn_ros.cli.console import console, print_json, simple_table
 from robodyn_ros.cli.verb import ExitCode, add_option
-from robodyn_ros.control.laws.traced import kind_problem, trace_problem
+from robodyn_ros.control.compiled_step import trace_problem
+from robodyn_ros.control.laws.traced import kind_problem
 from robodyn_ros.errors import PluginError
 from robodyn_ros.files import find
 from robodyn_ros.plugins import GROUPS, available, load, raised

@@ -21,6 +21,7 @@ from robodyn_ros.lazy import shown
 
 if TYPE_CHECKING:
     from robodyn_ros.control.compiled_step import LawStep as LawStep
+    from robodyn_ros.control.compiled_step import trace_problem as trace_problem
     from robodyn_ros.control.drives import Transmission as Transmission
     from robodyn_ros.control.drives import TransmissionSettings as TransmissionSettings
     from robodyn_ros.control.faults.settings import Feedback as Feedback
@@ -45,8 +46,6 @@ if TYPE_CHECKING:
     from robodyn_ros.control.laws.memory_file import restore_memory as restore_memory
     from robodyn_ros.control.laws.memory_file import save_memory as save_memory
     from robodyn_ros.control.laws.pd import PD as PD
-    from robodyn_ros.control.laws.traced import CompiledLaw as CompiledLaw
-    from robodyn_ros.control.laws.traced import trace_problem as trace_problem
     from robodyn_ros.control.limits import Limits as Limits
     from robodyn_ros.control.limits import saturate as saturate
     from robodyn_ros.control.loop import ControlLoop as ControlLoop

@@ -1,13 +1,8 @@
 # Copyright 2026 robodyn_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The compiled control step of an arm, for laws that can be traced.
-
-:class:`CompiledStep` is the step as compiled code: (state, reference, memory, settings) → (efforts, flags, memory). The
-settings are its runtime parameters: limits, gains, and the parameters of the model. It is compiled from
-:func:`robodyn_ros.control.step.control_step`, which Python can run as well.
-
-:class:`LawStep` is this step as a library function: for a control loop of your own, in place, or for many arms at once.
+"""The control step (:func:`robodyn_ros.control.step.control_step`) as compiled code, for laws that can be traced:
+:class:`CompiledStep` for the control loop, :class:`LawStep` for one of your own, in place, or for many arms at once.
 :class:`ControlLoop` does more: it checks states, manages references and reacts to faults.
 """
 
@@ -23,11 +18,11 @@ from robodyn_ros.control import step as steps
 from robodyn_ros.control.drives import DriveCompensation
 from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.laws.base import Controller, Efforts, Reference
-from robodyn_ros.control.laws.traced import LawNumbers, TracedLaw, flat, law_key, law_numbers, unflat, why_not_traced
+from robodyn_ros.control.laws.traced import LawNumbers, TracedLaw, law_key, law_numbers, unflat, why_not_traced
 from robodyn_ros.control.limits import Limits
 from robodyn_ros.control.loop_settings import LoopSettings, law_feedback
 from robodyn_ros.control.motion.goals import Tolerances
-from robodyn_ros.control.step import StepMemory, StepResult, StepSettings, step_settings, views, width
+from robodyn_ros.control.step import StepMemory, StepResult, StepSettings, joined, step_settings, views, width
 from robodyn_ros.engine import Kernel, Program
 from robodyn_ros.engine.casadi import ca
 from robodyn_ros.engine.tracing import TraceError, column, symbols
@@ -48,13 +43,13 @@ def step_program(law: Controller, numbers: LawNumbers) -> Program:
     parameters the settings of both. Its results are :data:`ROWS`, :data:`FLAGS` and both memories.
     """
     n = law.dynamics.robot.n
-    kept = len(flat(numbers.memory))
+    kept = len(joined(numbers.memory.values()))
     state = "q", "qd", *(f"reference_{name}" for name in Reference._fields)
     inputs = (("times", 2), *((name, n) for name in state), ("memory", width(StepMemory, n)), ("law_memory", kept))
     shapes: tuple[tuple[int, ...], ...] = ((len(ROWS), n), (len(FLAGS),), (width(StepMemory, n),), (kept,))
 
     def build() -> tuple[list[ca.SX], list[ca.SX]]:
-        traced = TracedLaw(law)
+        traced: Any = TracedLaw(law)  # in place of a law in numbers
         given = [symbols(name, (size,)) for name, size in inputs[:-1]]
         times, q, qd, *reference, memory = given
         limits, law_memory = symbols("settings", (width(StepSettings, n),)), column(traced.memory)
@@ -70,6 +65,17 @@ def step_program(law: Controller, numbers: LawNumbers) -> Program:
     return Program("step", law_key(law, numbers), inputs, shapes, build)
 
 
+def trace_problem(law: Controller) -> str:
+    """Why a law cannot be traced; "" if it can."""
+    if problem := why_not_traced(law):
+        return problem
+    try:
+        step_program(law, law_numbers(law)).build()
+    except TraceError as cause:
+        return str(cause)
+    return ""
+
+
 class CompiledStep:
     """The control step of a law, compiled: its program, and ``parameters``, the settings of the step, then those of
     the law: the runtime parameters. An object of this class belongs to one thread.
@@ -81,21 +87,19 @@ class CompiledStep:
         if problem := why_not_traced(law):
             raise TraceError(problem)
         self._settings = step_settings(settings)
-        self.n = n = law.dynamics.robot.n
+        self.n = law.dynamics.robot.n
         self.follows = law.follows
         self._numbers = law_numbers(law)
         self.program = step_program(law, self._numbers)
-        self.parameters = np.zeros(width(StepSettings, n) + len(flat(self._numbers.settings)))
+        self.parameters = joined([*self._settings, *self._numbers.settings.values()])
         key = self.program.key
         if key not in _known:
             try:
                 self.kernel  # noqa: B018  (it compiles the program, or raises if there is none)
             except TraceError as cause:
                 _known[key] = str(cause)
-            else:
-                _known[key] = ""
-        if _known[key]:
-            raise TraceError(_known[key])
+        if problem := _known.setdefault(key, ""):
+            raise TraceError(problem)
         self.read_settings()
 
     @cached_property
@@ -112,7 +116,7 @@ class CompiledStep:
     @property
     def law_memory(self) -> Array:
         """The present memory of the law."""
-        return flat({name: getattr(self.law, name) for name in self._numbers.memory})
+        return joined(getattr(self.law, name) for name in self._numbers.memory)
 
     def restore_law(self, values: Array) -> None:
         """Set the memory of the law, in the form of :attr:`law_memory`."""
@@ -131,7 +135,7 @@ class CompiledStep:
         numbers, self._seen = law_numbers(law), law.dynamics.parameters
         if numbers.constants != self._numbers.constants:
             return False
-        self.parameters[:] = steps.joined([*self._settings, *numbers.settings.values()])
+        self.parameters[:] = joined([*self._settings, *numbers.settings.values()])
         return True
 
 
@@ -198,6 +202,21 @@ class LawStep:
         self._kernel.evaluate()
         if self.flags[0]:
             self.memory[:], self.law_memory[:] = self._after, self._law_after
+
+    def period(
+        self, dt: float, q: Array, qd: Array, reference: Reference, integral: Array, asked: Array, sent: Array
+    ) -> Efforts:
+        """The terms of the law as of :meth:`Controller.advance` and then :meth:`Controller.compute`, whatever the steps
+        before; in a period of 0 nothing counts as asked or sent.
+        """
+        memory = views(StepMemory, self.memory, len(q))
+        for slot, value in zip((self.q, self.qd, *self.reference), (q, qd, *reference), strict=True):
+            slot[:] = value
+        memory.integral[:], memory.cut[:] = integral, reference.q - q  # so that the integral stays as it is
+        memory.requested[:], memory.sent[:], memory.added[:] = asked, sent, 0.0
+        memory.has_requested[...] = memory.is_sending[...] = dt > 0.0
+        self.evaluate(dt)
+        return Efforts(*(term.copy() for term in self.efforts))
 
     def many(
         self, t: Array, dt: Array, q: Array, qd: Array, reference: Reference, memory: Array, law_memory: Array

@@ -113,9 +113,7 @@ class Contact(NamedTuple):
 
 
 def contact_of(values: NamedValues, dynamics: Dynamics) -> Contact | None:
-    """The observer and its thresholds by named values; None if contacts are not observed. RobodynError names a wrong
-    value.
-    """
+    """The observer and its thresholds by named values; None without one. RobodynError names a wrong value."""
     settings = values.settings(ContactSettings, "contact.")
     own = [values.settings(JointContactSettings, f"contact.{name}.") for name in dynamics.robot.joint_names]
     if settings.observe == "nothing":
@@ -159,9 +157,7 @@ def observe_motion(observer: MomentumObserver, t: Array, q: Array, qd: Array, ef
 
 
 def block_maxima(t: ArrayLike, values: ArrayLike) -> Array:
-    """The greatest value of each column of values (N, k), not negative, at times (N,) [s], in each block of time,
-    (blocks, k). InputError: the time is too short.
-    """
+    """The greatest of values (N, k) at times (N,) [s] in each block of time, (blocks, k). InputError: too short."""
     times, rows = np.asarray(t, dtype=np.float64), np.asarray(values, dtype=np.float64)
     place = ((times - times[0]) / BLOCK).astype(int)
     if (count := int(place[-1])) < LEAST_BLOCKS:  # the last block is not complete
@@ -171,9 +167,7 @@ def block_maxima(t: ArrayLike, values: ArrayLike) -> Array:
 
 
 def extreme(maxima: Array, blocks: float, chance: float) -> Array:
-    """The value that the maximum of future blocks exceeds with a probability ``chance``, by the maxima of observed
-    blocks (N, k), for each column (k,).
-    """
+    """The value (k,) that maxima of future blocks exceed with a probability ``chance``, by observed ones (N, k)."""
     scale = maxima.std(axis=0, ddof=1) * np.sqrt(6.0) / np.pi
     place = maxima.mean(axis=0) - np.euler_gamma * scale
     return np.maximum(place + scale * np.log(blocks / chance), HEADROOM * maxima.max(axis=0))

@@ -16,17 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.checks import is_finite
 from robodyn_ros.control.compiled_step import FLAGS, REST, ROWS, CompiledStep
 from robodyn_ros.control.contact import Contact
 from robodyn_ros.control.core_library import CODES
 from robodyn_ros.control.drives import DriveCompensation
 from robodyn_ros.control.faults.consistency import uncertainty_of
 from robodyn_ros.control.faults.table import FAULTS, PHASES
-from robodyn_ros.control.laws.base import Controller, Efforts, Reference
+from robodyn_ros.control.laws.base import Reference
 from robodyn_ros.control.loop_settings import LoopSettings, law_feedback
 from robodyn_ros.control.momentum_observer import MomentumObserver
-from robodyn_ros.control.step import StepMemory, checked_total, control_step, joined, step_settings, views, width
+from robodyn_ros.control.step import Law, StepMemory, control_step, joined, step_settings, views, width
 from robodyn_ros.dynamics import CompiledDynamics, Dynamics
 from robodyn_ros.dynamics.sensitivity import sensitivity_parameters, sensitivity_program
 from robodyn_ros.engine import Program, c_interface
@@ -48,34 +47,6 @@ Ahead = Callable[[float], Reference]  #: Time from the latest state [s] → the 
 def array_at(address: int, *shape: int) -> Array:
     """An array of doubles at an address."""
     return np.ndarray(shape, np.float64, c_interface.memory_at(address, 8 * int(np.prod(shape))))
-
-
-class LawInNumbers:
-    """A control law, called with numbers."""
-
-    def __init__(self, law: Controller) -> None:
-        self._law = law
-        self.ki = law.ki
-
-    def gravity(self, q: Array) -> Array:
-        """The model's gravity effort at q (n,), (n,); ValueError: it is not n finite numbers, or whatever the model
-        raises.
-        """
-        gravity = self._law.dynamics.gravity(q)
-        if getattr(gravity, "shape", None) != q.shape or not is_finite(gravity):
-            raise ValueError(f"gravity of the dynamics plugin is no {len(q)} finite numbers: {gravity!r}")
-        return gravity
-
-    def learn(self, is_due: Any, dt: Any, q: Array, qd: Array, reference: Reference, asked: Array, sent: Array) -> None:
-        """:meth:`Controller.advance`, if it is due."""
-        if is_due:
-            self._law.advance(float(dt), q, qd, reference, asked, sent)
-
-    def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
-        """:meth:`Controller.compute`, checked."""
-        efforts = self._law.compute(q, qd, reference, *((integral,) if self.ki.any() else ()))
-        checked_total(self._law, efforts, len(q))
-        return efforts
 
 
 class CoreFunction:
@@ -118,7 +89,7 @@ class StepInPython:
         self.follows, self.law_memory = law.follows, np.zeros(0)
         self.problem: BaseException | None = None
         self._numbers, self._ahead, self._limit = step_settings(settings), ahead, settings.limits.effort
-        self._in_numbers = LawInNumbers(law)
+        self._in_numbers = Law(law)
         n = law.dynamics.robot.n
         widths = (2, *(n,) * 6, 0, 0, 0, len(ROWS) * n, len(FLAGS), width(StepMemory, n), 0)
         self.core = CoreFunction(widths, callback=self._run)

@@ -71,16 +71,14 @@ class Transmission:
         self.ratio = read_only([joint.gear_ratio for joint in joints])
         self.offset = read_only([joint.offset for joint in joints])
         self.effort = read_only(self.ratio * [joint.torque_constant for joint in joints])
-        # Most drives use joint units; then there is nothing to compute.
-        self._plain = bool((self.ratio == 1.0).all() and not self.offset.any() and (self.effort == 1.0).all())
 
     def joint_position(self, position: Array) -> Array:
         """Joint positions in [rad] or [m] from the motor positions."""
-        return position if self._plain else position / self.ratio + self.offset
+        return position / self.ratio + self.offset
 
     def joint_velocity(self, velocity: Array) -> Array:
         """Joint velocities in [rad/s] or [m/s] from the motor velocities."""
-        return velocity if self._plain else velocity / self.ratio
+        return velocity / self.ratio
 
     def joint_effort(self, effort: Array) -> Array:
         """Joint efforts in [N·m] or [N] from the commands of the drives."""
@@ -88,7 +86,7 @@ class Transmission:
 
     def motor_effort(self, effort: Array) -> Array:
         """Commands for the drives from joint efforts."""
-        return effort if self._plain else effort / self.effort
+        return effort / self.effort
 
 
 @dataclass(frozen=True)

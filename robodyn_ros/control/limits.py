@@ -21,10 +21,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.checks import is_within
+from robodyn_ros.checks import check, is_within
 from robodyn_ros.control.core_library import NUMBERS
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.errors import HoldingError, InputError, LimitError
+from robodyn_ros.errors import HoldingError, LimitError
 from robodyn_ros.robot import Array, Robot, random_positions, read_only
 
 FARTHEST, RISE, START = (NUMBERS[name] for name in ("FARTHEST", "HELD_RISE", "HELD_START"))
@@ -57,15 +57,13 @@ class Limits:
         given = {"effort_limit": effort, "rate_limit": rate, "velocity_limit": velocity}
         checked = {name: read_only(value) for name, value in given.items()}
         for name, value in checked.items():
-            if value.shape != (robot.n,) or not (value >= 0.0).all():
-                raise InputError(name, f"must be {robot.n} numbers from 0 up, not {given[name]!r}", given[name])
+            is_right = value.shape == (robot.n,) and (value >= 0.0).all()
+            check(is_right, name, f"{robot.n} numbers from 0 up", given[name])
         return cls(*checked.values())
 
 
 def saturate(effort: Array, limit: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """Efforts (n,) clamped to ±limit (n,), not negative and inf where there is none, and a mask (n,) of the clamped
-    ones.
-    """
+    """Efforts (n,) clamped to ±limit (n,), inf where there is none, and a mask (n,) of the clamped ones."""
     if is_within(effort, limit):  # as nearly always
         return effort, np.zeros(effort.shape, dtype=bool)
     clamped = np.minimum(np.maximum(effort, -limit), limit)

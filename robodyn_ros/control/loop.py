@@ -233,9 +233,7 @@ class ControlLoop(ReferenceManager):
         return float(self.core.call("core_watch_due", rests))
 
     def watch(self, t: float) -> Command | None:
-        """The command while no usable state comes, at a time by the clock of the states [s]; None if none is due. To be
-        called periodically.
-        """
+        """The command due without a usable state at a time of the states [s], or None. To be called periodically."""
         return self._reaction(has_state=False) if self.core.call("core_watch", t) == CODES["CORE_SEND"] else None
 
     def _reaction(self, *, has_state: bool) -> Command:
@@ -298,9 +296,7 @@ class ControlLoop(ReferenceManager):
         self._ask("STOP")
 
     def tare(self) -> None:
-        """Zero the estimate of the external efforts: the present ones are subtracted from now on; NotReadyError: there
-        are none.
-        """
+        """Subtract the present estimate of the external efforts from now on; NotReadyError: there is none."""
         if self.settings.contact is None:
             raise errors.NotReadyError("contacts are not observed: set contact.observe")
         if self.mode == "waiting":
@@ -322,9 +318,7 @@ class ControlLoop(ReferenceManager):
             self.set_contact(kind, problem.text(self.robot) if kind else "")
 
     def set_contact(self, kind: str, problem: str = "") -> None:
-        """Report a contact, ``touch`` or ``collision``, that was detected outside the core, with its description; ""
-        for none. InputError: there is no such kind.
-        """
+        """Report a contact that was found outside, ``touch``, ``collision`` or "" (else InputError), and its text."""
         check_choice("kind", kind, CONTACTS)
         self.contact, self._contact_problem = kind, problem
         self._ask("SET_CONTACT", number=CONTACTS.index(kind))

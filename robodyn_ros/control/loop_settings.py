@@ -145,9 +145,7 @@ def make_law(name: str, dynamics: Dynamics, joints: Sequence[JointGains], values
 
 
 def model_parameters(values: NamedValues, robot: Robot) -> dict[str, Any]:
-    """The runtime parameters of the model. InputError: the payload is impossible, or the tool that holds it does not
-    exist or cannot move.
-    """
+    """The model's runtime parameters. InputError: an impossible payload, or its tool does not exist or cannot move."""
     gravity, com, inertia = (as_row(values[name]) for name in ("gravity", "payload.com", "payload.inertia"))
     if len(inertia) != 6:
         raise InputError("payload.inertia", f"must be 6 finite numbers, not {len(inertia)}", inertia)
@@ -166,9 +164,7 @@ def inertia_of(moments: Any) -> list[list[Any]]:
 
 
 def law_settings() -> dict[str, type[Any]]:
-    """Prefix of the names → dataclass, for every installed law with settings of its own, such as ``adaptive.rate``; a
-    plugin that cannot be imported is left out.
-    """
+    """Prefix of names such as ``adaptive.rate`` → dataclass, of each law with settings that can be imported."""
     found = {}
     for name in available("controllers"):
         with suppress(PluginError):

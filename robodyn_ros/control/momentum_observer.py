@@ -276,8 +276,6 @@ class ForceTorqueSensor:
 
 
 def wrench_at(pose: Array, wrench: Array) -> Array:
-    """A wrench (6,), force and torque about a frame's origin and in its axes, transformed to another frame, in which
-    the first one has a pose (4, 4).
-    """
+    """A wrench (6,) about a frame's origin, in its axes, as seen in a frame in which that one has a pose (4, 4)."""
     turned = pose[:3, :3] @ wrench[:3]
     return np.concatenate((turned, pose[:3, :3] @ wrench[3:] + np.cross(pose[:3, 3], turned)))

@@ -13,13 +13,14 @@ import re
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import Field, fields
+from dataclasses import fields
 from functools import lru_cache
 from itertools import product
 from math import isnan, nan
 from pathlib import Path
 from typing import Any, TypeVar
 
+from robodyn_ros.checks import check
 from robodyn_ros.errors import ConfigurationError, InputError, Place, RobodynError, is_it, misspelt
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.reduction import ChosenJoints, chosen_joints
@@ -182,10 +183,7 @@ class FileParameters:
         return sorted(set(self.given) - self._asked)
 
 
-@lru_cache(maxsize=256)
-def _fields(settings: Any) -> tuple[Field[Any], ...]:
-    """The fields of a dataclass of settings."""
-    return fields(settings)
+_fields = lru_cache(maxsize=256)(fields)  #: The fields of a dataclass of settings.
 
 
 def _made(settings: Any, values: list[Any]) -> Any:
@@ -203,9 +201,7 @@ def _checked(settings: Any, *values: Any) -> Any:
 
 
 def refuse_replaced(name: str, place: str = "", node: str = "") -> None:
-    """Refuse (InputError) a former name of a parameter of a node, or of any; ``place`` is where it was given, for the
-    message, which has the present name.
-    """
+    """Refuse (InputError) a former name of a parameter of a node, or of any; ``place`` is where it was given."""
     for now, pattern in REPLACED.items():
         if found := re.fullmatch(pattern, name) or re.fullmatch(pattern, f"{node}:{name}"):
             told = now if " " in now else f"use {found.expand(now)!r}"
@@ -216,11 +212,8 @@ NOT_GIVEN = 1e6  #: Position of a locked joint that stands for none, and bound o
 
 
 def position_given(name: str, value: Any) -> float | None:
-    """The position of a locked joint in the value of a parameter of that name; None if it stands for none. InputError:
-    it is no number.
-    """
-    if not isinstance(value, (int, float)):
-        raise InputError(name, f"must be a number, not {value!r}", value)
+    """A parameter's value as the position of a locked joint; None: it is none. InputError: it is no number."""
+    check(isinstance(value, (int, float)), name, "a number", value)
     return None if isnan(value) or value == NOT_GIVEN else value
 
 
@@ -233,8 +226,7 @@ def take_joints(robot: Robot, *nodes: dict[str, Any]) -> Robot:
     if not (named := [parameters.pop("joints") for parameters in nodes if "joints" in parameters]):
         return robot
     for joints in named:
-        if not isinstance(joints, (list, tuple)):
-            raise InputError("joints", f"must be a list of names, not {joints!r}", joints)
+        check(isinstance(joints, (list, tuple)), "joints", "a list of names", joints)
     if any(set(joints) != set(named[0]) for joints in named):
         raise InputError("joints", f"differ between the nodes: {' and '.join(map(str, named))}", named)
     return take_locked(robot, nodes, named[0], {}).robot

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.checks import finite_array
+from robodyn_ros.checks import check, finite_array
 from robodyn_ros.control.core_library import CODES
 from robodyn_ros.control.laws.base import Reference
 from robodyn_ros.control.limits import check_position_limits, overload
@@ -110,9 +110,7 @@ class ReferenceManager(RunningCore):
     def prepare(
         self, trajectory: Trajectory, t_start: float | None = None, joints: Sequence[str] | None = None
     ) -> PreparedTrajectory:
-        """Do the slow work of :meth:`follow`, with its arguments and errors, for a long trajectory, if need be in a
-        thread; the loop does not change.
-        """
+        """Do the slow work of :meth:`follow`, with its arguments and errors, perhaps in a thread; nothing changes."""
         columns = goals.joint_columns(self.robot, joints)
         if trajectory.n != len(columns):
             raise InputError("trajectory", f"has {trajectory.n} joints, not {len(columns)}", trajectory)
@@ -129,12 +127,8 @@ class ReferenceManager(RunningCore):
             raise refused.error("trajectory", self.robot, goals.ITS_CURVE) from None
 
     def follow_prepared(self, prepared: PreparedTrajectory, tolerances: Tolerances | None = None) -> TrajectoryGoal:
-        """Follow a prepared trajectory; the time that this takes does not depend on its length.
-
-        Raises:
-            NotReadyError: no state has come yet, a fault is active, or the law follows no reference.
-            InputError: the trajectory is over, or the limits have changed since it was prepared.
-            LimitError: the path to its next point leaves the limits.
+        """Follow a prepared trajectory; the time that this takes does not depend on its length. Errors are those of
+        :meth:`follow`; an InputError also if the limits have changed since it was prepared.
         """
         allowed, settings = tolerances or self.settings.tolerances, self.settings
         rows = np.broadcast_arrays(allowed.path, allowed.goal, allowed.path_speed, allowed.speed)
@@ -249,8 +243,7 @@ class ReferenceManager(RunningCore):
         """Follow trajectories at a ratio of their speed, multiplied by ``speed_scaling``, from now on; the ratio
         changes within half a second. InputError: it is not within 0 and 1.
         """
-        if not 0.0 <= ratio <= 1.0:
-            raise InputError("speed_scaling", f"must be within 0 and 1, not {ratio!r}", ratio)
+        check(0.0 <= ratio <= 1.0, "speed_scaling", "within 0 and 1", ratio)
         self._ask("SCALE_SPEED", value=ratio)
 
     def expected(self, ahead: float) -> tuple[float, Reference]:

@@ -223,14 +223,8 @@ class RunningCore(Uncopied):
 
 
 def sampling_of(memory: Any) -> StateSampling:
-    """Period and delay of the states, as the core has measured them."""
-    return StateSampling(
-        float(memory.period),
-        float(memory.delay),
-        float(memory.carried),
-        bool(memory.unstable),
-        float(memory.found_delay),
-    )
+    """Period and delay of the states, as the core has measured them under the same names."""
+    return StateSampling(*(getattr(memory, name).item() for name in StateSampling._fields))
 
 
 def _adds(settings: LoopSettings) -> list[list[float]]:

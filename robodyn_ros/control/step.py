@@ -10,10 +10,9 @@ for debugging, for laws that cannot be traced, and on machines with neither a co
 
 The effort that is sent is computed from the effort of the control law in four stages:
 
-1. **Blend** (:func:`blend`): when law, model or gains change, or a fault is over, the difference to the latest effort
-   is added and fades out within ``blend_time``. A change of settings during a blend adds only its own difference to the
-   remaining one, so that changes in quick succession do not freeze the efforts.
-2. **Soft position limits** (:func:`soften`): near a position limit, no effort drives the joint faster towards it.
+1. **Blend** (:func:`blend`), when law, model or gains change, or a fault is over. A change of settings during a blend
+   adds only its own difference to the remaining one, so that changes in quick succession do not freeze the efforts.
+2. **Soft position limits** (:func:`soften`).
 3. **Absolute limit** (:func:`limit`): ±effort_limit, for the effort that is sent, and for its sum with the compensation
    that the drive adds by itself.
 4. **Rate limit** (there, too): at most ±rate_limit · Δt away from the latest effort; Δt is ``state_timeout`` at most.
@@ -24,8 +23,8 @@ numbers each, which compiled code reads and writes; the fields are views of its 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar
+from collections.abc import Iterable
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -144,21 +143,34 @@ class StepResult(NamedTuple):
     error: Array  # reference position minus position [rad] or [m]
 
 
-class Law(Protocol):
-    """A control law as the step calls it: :class:`LawInNumbers`, or the traced one."""
+class Law:
+    """A control law as the step calls it, with numbers; the traced one has the same methods (:class:`.TracedLaw`)."""
+
+    def __init__(self, law: Controller) -> None:
+        self._law = law
 
     @property
     def ki(self) -> Array:
         """Gain on the integral of the position error, (n,)."""
+        return self._law.ki
 
     def gravity(self, q: Array) -> Array:
-        """The gravity effort of the law's model at q (n,), (n,)."""
+        """The model's gravity effort (n,) at q (n,); ValueError: it is not n finite numbers; or the plugin's error."""
+        gravity = self._law.dynamics.gravity(q)
+        if getattr(gravity, "shape", None) != q.shape or not is_finite(gravity):
+            raise ValueError(f"gravity of the dynamics plugin is no {len(q)} finite numbers: {gravity!r}")
+        return gravity
 
     def learn(self, is_due: Any, dt: Any, q: Array, qd: Array, reference: Reference, asked: Array, sent: Array) -> None:
-        """:meth:`Controller.advance`, where ``is_due`` is not 0."""
+        """:meth:`Controller.advance`, if it is due."""
+        if is_due:
+            self._law.advance(float(dt), q, qd, reference, asked, sent)
 
     def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
-        """:meth:`Controller.compute`."""
+        """:meth:`Controller.compute`, checked."""
+        efforts = self._law.compute(q, qd, reference, *((integral,) if self.ki.any() else ()))
+        checked_total(self._law, efforts, len(q))
+        return efforts
 
 
 def control_step(
@@ -230,9 +242,7 @@ def split(efforts: Efforts, gravity: Array, settings: StepSettings) -> tuple[Eff
 
 
 def blend(t: Any, wanted: Array, memory: StepMemory) -> tuple[Array, StepMemory]:
-    """Efforts (n,) without a step: the difference between the last old and the first new effort fades linearly with
-    time [s]; and the memory after it.
-    """
+    """Efforts (n,) without a step, and the memory after it: the change from the last old one fades linearly."""
     begins = memory.blending == 1.0
     begin = np.where(begins, t, memory.blend_begin)
     difference = np.where(begins, memory.blend_from - wanted, memory.blend_from)
@@ -340,9 +350,9 @@ def first_memory(n: int) -> Array:
     return numbers
 
 
-def joined(parts: Sequence[Any]) -> Array:
-    """Arrays and numbers one after the other, (width,)."""
-    return np.concatenate([np.ravel(part) for part in parts]).astype(np.float64)
+def joined(parts: Iterable[Any]) -> Array:
+    """Arrays, in row-major order, and numbers one after the other, (width,)."""
+    return np.concatenate([np.zeros(0), *map(np.ravel, parts)])
 
 
 def step_settings(settings: LoopSettings) -> StepSettings:

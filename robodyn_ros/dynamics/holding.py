@@ -16,9 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.checks import as_real, as_states
+from robodyn_ros.checks import as_real, as_states, check
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.forward import ORIGIN, Kinematics
 from robodyn_ros.kinematics.workspace import Cells, cells
 from robodyn_ros.robot import Array, random_positions
@@ -56,10 +55,10 @@ def greatest_payload(
     Raises:
         InputError: no such link, an array is wrong, or limits are negative.
     """
+    n = dynamics.robot.n
     bound = as_real("limits", dynamics.robot.effort_limit if limits is None else limits, "real numbers")
-    if bound.shape != (dynamics.robot.n,) or not (bound >= 0.0).all():
-        raise InputError("limits", f"must be {dynamics.robot.n} numbers from 0 up, not {limits!r}", limits)
-    (given,) = as_states(("q",), (q,), (dynamics.robot.n,))
+    check(bound.shape == (n,) and (bound >= 0.0).all(), "limits", f"{n} numbers from 0 up", limits)
+    (given,) = as_states(("q",), (q,), (n,))
     linear = kinematics.jacobian(link, given, "aligned", point)[..., :3, :]
     bare, weight = dynamics.gravity(given), -np.einsum("...ij,i->...j", linear, dynamics.gravity_vector)
     with np.errstate(divide="ignore", invalid="ignore"):

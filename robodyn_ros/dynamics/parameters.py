@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.checks import as_real, in_short
+from robodyn_ros.checks import as_real, check, in_short
 from robodyn_ros.errors import InputError, RobotDescriptionError, check_type
 from robodyn_ros.kinematics.se3 import from_pose
 from robodyn_ros.kinematics.tree import Tree, TreeNode
@@ -61,9 +61,7 @@ class Payload:
         Raises:
             InputError: as :meth:`inertial`, or ``link`` is no name.
         """
-        link: object = self.link  # of a caller without a type checker
-        if not isinstance(link, str):
-            raise InputError("payload link", f"must be the name of a link, not {in_short(self.link)}", self.link)
+        check(isinstance(self.link, str), "payload link", "the name of a link", self.link)
         own = self.inertial()
         for name, value in (("mass", own.mass), ("com", own.com), ("inertia", own.inertia)):
             object.__setattr__(self, name, value)  # not the caller's array, which may change
@@ -144,8 +142,7 @@ def _finite(name: str, value: ArrayLike, shape: tuple[int, ...], unit: str) -> A
     what = f"{shape[0]} finite numbers" if len(shape) == 1 else f"finite numbers of shape {shape}"
     what = (what if shape else "a finite number") + (f" [{unit}]" if unit else "")
     array = as_real(name, value, what)
-    if array.shape != shape or not np.isfinite(array).all():
-        raise InputError(name, f"must be {what}, not {in_short(value)}", value)
+    check(array.shape == shape and np.isfinite(array).all(), name, what, value)
     return array
 
 

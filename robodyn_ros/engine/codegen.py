@@ -115,15 +115,19 @@ TERMS = {
 """Functions that the C library does not have, has under another name, or of which the compiler makes a call."""
 
 
+def definition(head: str, name: str) -> str:
+    """A function of doubles, one of :data:`UNARY` or :data:`BINARY`, under its name behind a head such as ``one_``."""
+    given = ("x",) if name in UNARY else ("x", "y")
+    term = TERMS.get(name, f"{name}({', '.join(given)})")
+    return f"static {head}{name}(double {', double '.join(given)}) {{ return {term}; }}"
+
+
 def definitions(functions: Iterable[str]) -> str:
     """``one_…`` for a double and ``each_…`` for a ``real`` of each of these functions."""
     lines = []
     for name in sorted(functions):
-        given = ("x",) if name in UNARY else ("x", "y")
-        assert len(given) == 1 or name in BINARY
-        term = TERMS.get(name, f"{name}({', '.join(given)})")
-        lines.append(f"static inline double one_{name}(double {', double '.join(given)}) {{ return {term}; }}")
-        lines.append(f"EACH{len(given)}({name})")
+        assert name in UNARY or name in BINARY
+        lines += [definition("inline double one_", name), f"EACH{1 if name in UNARY else 2}({name})"]
     return "\n".join(lines)
 
 

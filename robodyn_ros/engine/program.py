@@ -92,7 +92,8 @@ def digest(*facts: object, source: str) -> str:
         source: name of the module that writes the expressions.
     """
     code = Path(sys.modules[source].__file__ or "").read_bytes()
-    return hashlib.sha256(repr(facts).encode() + code + _generator()).hexdigest()[:32]
+    sources = hash_sources(Path(__file__).parent.parent)
+    return hashlib.sha256(repr(facts).encode() + code + sources).hexdigest()[:32]
 
 
 _class_keys: WeakKeyDictionary[type, str] = WeakKeyDictionary()
@@ -138,11 +139,7 @@ def _code_of(kind: type) -> bytes | None:
     return b"".join(each.read_bytes() for each in sorted(files))
 
 
-@lru_cache(maxsize=1)
-def _generator() -> bytes:
-    return hash_sources(Path(__file__).parent.parent)
-
-
+@lru_cache(maxsize=2)
 def hash_sources(package: Path, rooms: Sequence[str] = ("engine", "kinematics", "dynamics")) -> bytes:
     """A hash of every source file that writes expressions or C code, subfolders included.
 

@@ -60,34 +60,24 @@ class ToolTarget:
             if the task was given.
     """
 
-    def __init__(
-        self,
-        kinematics: Kinematics,
-        link: str,
-        *,
-        task: Task | None = None,
-        slack: tuple[float, float] | None = None,
-        settings: InverseSettings | None = None,
-    ) -> None:
+    def __init__(self, kinematics: Kinematics, link: str, *, task: Task | None = None) -> None:
         """
         Args:
             kinematics: of the arm.
             link: the tool.
             task: the components of a pose that count; those that the arm can reach unless given.
-            slack: see the class; ``SLACK`` unless given.
-            settings: of the search; unless given, the solution nearest to the arm's position.
 
         Raises:
             InputError: no such link, or no joint moves it.
         """
         self._kinematics, self._link = kinematics, link
-        self._inverse = InverseKinematics(kinematics, link, settings or InverseSettings(choose="nearest", starts=20))
+        self._inverse = InverseKinematics(kinematics, link, InverseSettings(choose="nearest", starts=20))
         self._space = ConfigurationSpace(kinematics.robot)
         found = screws(kinematics.robot, link)
         normal = plane_normal(found.axes)
         self.task = task or _task(found, normal)
         self._normal = normal if task is None else None  # what a given task does not count is free
-        self.slack = (SLACK[0] * self._inverse.length, SLACK[1]) if slack is None else slack
+        self.slack = SLACK[0] * self._inverse.length, SLACK[1]
         self._planar = None
         if task is None:
             with suppress(RobotDescriptionError):  # most arms are not

@@ -115,8 +115,8 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._controller = self.create_publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory", RELIABLE)
         if self._description.known:
             self._begin()
-        self.create_subscription(PoseStamped, "~/plan_to/pose", self._on_pose, RELIABLE)
-        self.create_subscription(JointState, "~/plan_to/joints", self._on_joints, RELIABLE)
+        for kind, topic, goal in ((PoseStamped, "pose", pose_goal), (JointState, "joints", joint_goal)):
+            self.create_subscription(kind, f"~/plan_to/{topic}", partial(self._on_target, goal), RELIABLE)
         serve(self, Trigger, "~/execute", lambda _: self._execute())
         add_check(self, self._check_change)
         steady_timer(self, POLL_PERIOD, self._poll)
@@ -125,11 +125,8 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
 
     # From a target to a plan
 
-    def _on_pose(self, message: PoseStamped) -> None:
-        self._plan_to(partial(pose_goal, message))
-
-    def _on_joints(self, message: JointState) -> None:
-        self._plan_to(partial(joint_goal, message))
+    def _on_target(self, goal: Callable[..., Goal], message: PoseStamped | JointState) -> None:
+        self._plan_to(partial(goal, message))
 
     def _plan_to(self, target: Target) -> None:
         """Search a motion to a target; later if a search is running."""

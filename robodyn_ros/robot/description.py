@@ -62,11 +62,11 @@ class UrdfElement(ET.Element):
 
     Attributes:
         line: its line in the file, from 1; None if xacro or MuJoCo made the text, so that no user has it.
-        start: its first byte in the text as UTF-8; -1 if the element was not read from a text.
+        start: its first byte in the text as UTF-8.
     """
 
     line: int | None = None
-    start = -1
+    start: int
 
 
 def line_of(element: ET.Element) -> int | None:
@@ -296,10 +296,7 @@ class UrdfEditor:
     def child(self, element: ET.Element, tag: str) -> ET.Element:
         """The first child with a tag; a new one if there is none."""
         found = element.find(tag)
-        if found is None:
-            found = UrdfElement(tag)
-            element.append(found)
-        return found
+        return ET.SubElement(element, tag) if found is None else found
 
     def set(self, element: ET.Element, attribute: str, value: str) -> None:
         """Give an attribute of an element another value, which needs no escaping."""
@@ -360,10 +357,10 @@ class UrdfEditor:
         """The XML with all changes."""
         parts, at = [], 0
         for element in self._root.iter():
-            added = [child for child in element if _is_new(child)]
-            if _is_new(element) or not (added or element in self._changes or element in self._removed):
+            added = [child for child in element if not isinstance(child, UrdfElement)]
+            is_changed = added or element in self._changes or element in self._removed
+            if not (is_changed and isinstance(element, UrdfElement)):
                 continue
-            assert isinstance(element, UrdfElement)
             match = _OPENING.match(self._bytes, element.start)
             assert match is not None  # expat has read it
             parts.append(self._bytes[at : element.start])
@@ -394,10 +391,6 @@ class UrdfEditor:
         space = re.match(rb"\s*", self._bytes[opening.end() :])
         assert space is not None
         return body + closing + "".join(space.group().decode() + _written(child) for child in added)
-
-
-def _is_new(element: ET.Element) -> bool:
-    return not isinstance(element, UrdfElement) or element.start < 0
 
 
 def _written(element: ET.Element) -> str:

@@ -5,8 +5,7 @@
 
 It begins with the arm at rest without effort: lying on its stops, hanging, or supported. Nothing else can hold the arm
 before the signs of the efforts are known. Then follow, joint by joint, the moves of
-:mod:`robodyn_ros.control.commissioning.moves`: a push, until the joint moves a little, in both directions; and a
-stroke, which measures gravity, friction and inertia, and shows which drives compensate gravity by themselves.
+:mod:`robodyn_ros.control.commissioning.moves`: a push in both directions, and a stroke.
 
 The order is from the tip to the base, so that the joints towards the tip, whose signs are known by then, can be damped
 during the moves. If all joints are right, gravity compensation follows, from zero to full in steps.

@@ -58,12 +58,13 @@ class LawSubject:
         return load("controllers", self._name)(self.dynamics, kp, kd, ki, **_without_haste(self._name))
 
     def periods(self, count: int, seed: int = 1) -> Iterator[Period]:
-        """Random periods. Every tenth, from the first on, has the length 0; about every third effort was limited."""
+        """Random periods. Every tenth, from the first on, is a loop's first; about every third effort was limited."""
         rng = np.random.default_rng(seed)
         for k in range(count):
             q, qd, *reference, integral, asked, other = rng.uniform(-1.5, 1.5, (9, self.n))
             sent = np.where(rng.random(self.n) < 1.0 / 3.0, other, asked)
             dt = 0.0 if k % 10 == 0 else rng.uniform(5e-4, 2e-2)
+            asked, sent = (asked, sent) if dt else np.zeros((2, self.n))
             yield Period(dt, q, qd, Reference(*reference), integral, asked, sent)
 
     def run(self, law: Controller, period: Period) -> Efforts:

@@ -5,14 +5,18 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
+from robodyn_ros.control.compiled_step import LawStep, trace_problem
+from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.laws.base import Controller, Efforts, what_is_wrong
-from robodyn_ros.control.laws.traced import CompiledLaw, trace_problem
+from robodyn_ros.control.laws.traced import law_numbers, unflat
 from robodyn_ros.dynamics.conformance.subject import same
+from robodyn_ros.engine.library import only_listed
 
 if TYPE_CHECKING:
     from robodyn_ros.control.conformance.conftest import LawSubject
@@ -93,7 +97,7 @@ def test_a_compiled_law_follows_its_settings(simple: LawSubject) -> None:
     subject = simple.make()
     _traced(subject)
     subject = type(subject)(subject.dynamics, 1.7 * subject.kp, 0.6 * subject.kd, 2.1 * subject.ki)
-    compiled = CompiledLaw(subject)
+    compiled = _traced(subject)
     for period in simple.periods(3):
         expected, found = simple.run(subject, period), compiled.period(*period)
         same(found.total, expected.total, "the compiled law has the gains of the law", EXACT)
@@ -106,18 +110,19 @@ def _leaves(data: Any) -> list[float]:
     return [number for item in data for number in _leaves(item)] if isinstance(data, list) else [float(data)]
 
 
-def _traced(law: Controller, *, compiled: bool = True) -> CompiledLaw:
+def _traced(law: Controller, *, compiled: bool = True) -> LawStep:
     """The traced law; the clause is skipped if the law cannot be traced."""
     if problem := trace_problem(law):
         pytest.skip(f"{type(law).__name__} runs as Python: {problem}")
-    return CompiledLaw(law, compiled=compiled)
+    with nullcontext() if compiled else only_listed():
+        return LawStep(law, safety=SafetySettings(integral_limit=1e3))
 
 
-def _compare(law: LawSubject, compiled: CompiledLaw) -> None:
+def _compare(law: LawSubject, compiled: LawStep) -> None:
     subject = law.make()
     for period in law.periods(40):
         expected, found = law.run(subject, period), compiled.period(*period)
         for name, right, got in zip(Efforts._fields, expected, found, strict=True):
             same(got, right, f"the term {name} of the traced law", EXACT)
-        for name, value in compiled.memory.items():
+        for name, value in unflat(law_numbers(subject).memory, compiled.law_memory).items():
             same(value, np.asarray(getattr(subject, name)), f"the memory {name} of the traced law", EXACT)

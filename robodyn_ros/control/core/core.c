@@ -130,9 +130,15 @@ int64_t core_simulated_time(Core* c, int64_t clock, int64_t stamp) {
 }
 
 void core_acknowledge(Core* c) {
-  acknowledge(&c->state);
-  reset_consistency(&c->state.consistency);
-  if (c->state.found_delay > 0) forget_judgement(&c->settings->loop, &c->state);
+  State* m = &c->state;
+  m->is_suspect = 0;
+  for (int k = 0; k < KINDS; ++k) {
+    forget_history(m, k);
+    m->begins_count[k] = 0;
+    m->seen[k] = m->reacted[k] = -INFINITY;
+  }
+  reset_consistency(&m->consistency);
+  if (m->found_delay > 0) forget_judgement(&c->settings->loop, m);
 }
 
 void core_set_conflict(Core* c, int conflict) { c->state.conflict = conflict; }

@@ -41,15 +41,6 @@ static void target(const State* m, double t, double* q) {
 
 static void forget_history(State* m, int kind) { m->history_latched[kind] = 0; m->spent[kind] = 0; }
 
-static void acknowledge(State* m) {
-  m->is_suspect = 0;
-  for (int k = 0; k < KINDS; ++k) {
-    forget_history(m, k);
-    m->begins_count[k] = 0;
-    m->seen[k] = m->reacted[k] = -INFINITY;
-  }
-}
-
 /* Each judge_ function returns the kind of a fault, or -1 for none, and stores the problem; faults/table.py names them.
    This one tests whether states contradict each other or the model. */
 static int judge_consistency(const Settings* s, State* m) {

@@ -188,11 +188,11 @@ static CoreRefusal check_target(const Settings* s, const int64_t* joints, const 
     const CoreRefusal found = check_position(s, i, given[0][i]);
     if (found.why) return found;
     if (fabs(given[1][i]) > SPEED_TOLERANCE * s->velocity_limit[i])
-      return refusal(CORE_TOO_FAST, i, given[1][i], s->velocity_limit[i]);
+      return (CoreRefusal){CORE_TOO_FAST, i, given[1][i], s->velocity_limit[i]};
     const double abrupt = given[1][i] * given[2][i] < 0 ? s->braking[i] : s->acceleration[i];
-    if (fabs(given[2][i]) > SPEED_TOLERANCE * abrupt) return refusal(CORE_TOO_ABRUPT, i, given[2][i], abrupt);
+    if (fabs(given[2][i]) > SPEED_TOLERANCE * abrupt) return (CoreRefusal){CORE_TOO_ABRUPT, i, given[2][i], abrupt};
     if (fabs(given[3][i]) > EFFORT_TOLERANCE * s->effort_limit[i])
-      return refusal(CORE_TOO_STRONG, i, given[3][i], s->effort_limit[i]);
+      return (CoreRefusal){CORE_TOO_STRONG, i, given[3][i], s->effort_limit[i]};
   }
   return NOT_REFUSED;
 }
@@ -213,7 +213,7 @@ static CoreRefusal aim_stream(Core* c, double t, const int64_t* joints, const do
     whole[i] = joints[i] ? near_turn(s, i, present[i], whole[i]) : rest_of(s, present, i);
   }
   EACH if (joints[i] && fabs(whole[i] - present[i]) > s->reference_jump && isinf(s->velocity_limit[i]))
-    return refusal(CORE_UNREACHABLE, i, whole[i], present[i]);
+    return (CoreRefusal){CORE_UNREACHABLE, i, whole[i], present[i]};
   if (y->source != STREAM) begin_limiter(y, now, present);
   aim_limiter(s, y, now, whole);
   EACH if (!joints[i]) { y->is_limited[i] = whole[i] != present[i]; y->target_velocity[i] = y->arrived[i] = 0; }

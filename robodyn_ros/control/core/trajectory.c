@@ -156,11 +156,6 @@ static CoreRefusal check_segment(const double* b, int64_t stride, int64_t degree
 
 static const CoreRefusal NOT_REFUSED = {.why = CORE_OK};
 
-static CoreRefusal refusal(int why, int64_t joint, double value, double limit) {
-  const CoreRefusal found = {why, joint, value, limit};
-  return found;
-}
-
 /* The acceleration of a reference without a plan, within a limit of acceleration or deceleration. */
 static double usual_acceleration(const Settings* s, int i, double limit) {
   return smaller(limit, smaller(s->velocity_limit[i] / USUAL_TIME, USUAL_ACCELERATION));
@@ -280,7 +275,7 @@ static CoreRefusal splice(const Settings* s, CoreTrajectory* y, double t, const 
 
 static CoreRefusal check_position(const Settings* s, int i, double q) {
   if (q < greater(s->lower[i], -FARTHEST) || q > smaller(s->upper[i], FARTHEST))
-    return refusal(CORE_OUTSIDE, i, q, q < s->lower[i] ? s->lower[i] : s->upper[i]);
+    return (CoreRefusal){CORE_OUTSIDE, i, q, q < s->lower[i] ? s->lower[i] : s->upper[i]};
   return NOT_REFUSED;
 }
 
@@ -293,7 +288,7 @@ static CoreRefusal check_point(const Settings* s, const CoreTrajectory* y, int64
     for (int d = 0; d < 3; ++d) if (y->rows[d] && !isfinite(y->rows[d][at])) return (CoreRefusal){.why = CORE_NOT_NUMBERS, .joint = i, .value = y->rows[d][at]};
     if (m->efforts && !(fabs(m->efforts[at]) <= GREATEST_EFFORT)) return (CoreRefusal){.why = CORE_NOT_NUMBERS, .joint = i, .value = m->efforts[at]};
     if (m->efforts && fabs(m->efforts[at]) > EFFORT_TOLERANCE * s->effort_limit[i])
-      return refusal(CORE_TOO_STRONG, i, m->efforts[at], s->effort_limit[i]);
+      return (CoreRefusal){CORE_TOO_STRONG, i, m->efforts[at], s->effort_limit[i]};
     const CoreRefusal found = check_position(s, i, y->rows[0][at]);
     if (found.why) return found;
   }

@@ -25,12 +25,12 @@ from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.faults.table import KINDS, PROBLEMS
 from robodyn_ros.control.laws.base import Controller, Efforts, Reference
 from robodyn_ros.control.laws.gains import JointGains, gains_by_inertia
-from robodyn_ros.control.laws.traced import flat, law_numbers
+from robodyn_ros.control.laws.traced import law_numbers
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import NO_LIMIT, inertia_of, law_feedback
 from robodyn_ros.control.motion.goals import HELD_THERE, VIOLATIONS, Refused, violation_text
 from robodyn_ros.control.motion.streams import OLDEST_FRAME, StreamedTool
-from robodyn_ros.control.step import StepSettings
+from robodyn_ros.control.step import StepSettings, joined
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.parameters import BASIS, moved, parameters_of, to_parameters
 from robodyn_ros.engine.listing import c_number
@@ -217,9 +217,7 @@ typedef struct {{
         return [(name, wide.get(name, size if size > 1 else None)) for name, size in self._members.items()]
 
     def data(self) -> str:
-        """``arm_data.h``: the numbers of the arm, and the first state and settings of the loop. ConfigurationError: the
-        law has no gains to set.
-        """
+        """``arm_data.h``: numbers, first state and settings. ConfigurationError: the law has no gains to set."""
         return "\n\n".join([self._constants(), *self._words(), *self._loop(), *self._model()]) + "\n"
 
     def _step_places(self) -> dict[str, int]:
@@ -370,7 +368,7 @@ def resumed(before: Controller, after: Controller) -> Array:
         effort = before.compute(q, qd, reference).total
         before.advance(0.01, q, qd, reference, effort, effort)
     after.resume(before)
-    known, taken = (flat(law_numbers(law).memory) for law in (before, after))
+    known, taken = (joined(law_numbers(law).memory.values()) for law in (before, after))
     return np.isclose(taken, known, rtol=1e-9).astype(np.float64)
 
 

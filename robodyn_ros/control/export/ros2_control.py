@@ -247,9 +247,7 @@ def _from_templates(words: Mapping[str, str]) -> dict[str, str]:
 
 
 def model_file(name: str, program: Program, *, has_model: bool) -> tuple[str, str]:
-    """The head of a function ``model_<name>``, which computes a program, from the parameters of the model if it has
-    any, and its C file.
-    """
+    """The head and the C file of a function ``model_<name>``, which computes a program, perhaps of the model."""
     inputs = [name for name, _ in program.inputs]
     results = [f"y{place}" for place in range(len(program.outputs))]
     given = [f"const double* {name}" for name in (*inputs, *(["p"] if has_model else []))]

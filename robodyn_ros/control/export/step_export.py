@@ -20,8 +20,8 @@ from robodyn_ros.control.loop_settings import LoopSettings
 from robodyn_ros.control.step import first_memory
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.symbolic.listing import facts, identifier, plain
-from robodyn_ros.engine.codegen import TERMS
-from robodyn_ros.engine.listing import UNARY, Angles, Statements
+from robodyn_ros.engine.codegen import definition
+from robodyn_ros.engine.listing import Angles, Statements
 from robodyn_ros.engine.tracing import TraceError
 from robodyn_ros.errors import ConfigurationError
 
@@ -107,7 +107,8 @@ def _source(step: CompiledStep, prefix: str, stem: str, title: str) -> str:
         lines += [f"const double {sine} = sin({angle}), {cosine} = cos({angle});" for angle, sine, cosine in rows]
         lines += [] if isinstance(part, Angles) else [part]
     body = "\n".join(f"  {line}" for line in lines)
-    helpers = "\n".join(map(_helper, sorted(set(re.findall(r"\b(?:one|each)_(\w+)\(", body)))))
+    functions = sorted(set(re.findall(r"\b(?:one|each)_(\w+)\(", body)))
+    helpers = "\n".join(definition("double each_", name) for name in functions)
     body = re.sub(r"\bone_(\w+)\(", r"each_\1(", body).replace("const real ", "const double ")
     widths_in, widths_out = step.program.widths
     inputs, results = len(widths_in), len(widths_out)
@@ -178,9 +179,3 @@ def _settings(step: CompiledStep) -> tuple[list[str], list[int]]:
         short = re.sub(r"[\W_]+", "_", name, flags=re.ASCII).strip("_").upper()
         names.append(short if short not in names else f"{short}_{len(names)}")
     return names, list(step.setting_sizes.values())
-
-
-def _helper(name: str) -> str:
-    given = ("x",) if name in UNARY else ("x", "y")
-    term = TERMS.get(name, f"{name}({', '.join(given)})")
-    return f"static double each_{name}(double {', double '.join(given)}) {{ return {term}; }}"

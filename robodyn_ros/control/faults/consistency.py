@@ -60,9 +60,7 @@ AFFORDED = 0.25  #: Ratio of an effort limit that a payload or a push may explai
 
 
 def explained_efforts(dynamics: CompiledDynamics, q: Array, safety: SafetySettings | None = None) -> dict[str, Array]:
-    """Setting → what it explains of each joint's effort limit while the arm rests at q (n,), (n,) [-]; 0 without a
-    limit.
-    """
+    """Setting → what it explains of each joint's effort limit at rest at q (n,), (n,) [-]; 0 without a limit."""
     safety, n = safety or SafetySettings(), dynamics.robot.n
     kernel = Kernel(sensitivity_program(dynamics), sensitivity_parameters(dynamics))
     masses, payload, force = np.reshape(kernel.call(np.asarray(q, dtype=float), np.zeros(n), np.zeros(n)), (3, n))

@@ -161,9 +161,7 @@ def effort_gains(feedback: Feedback, mass: Array) -> AccelerationGains:
 
 
 def stable_ratio(period: float, delay: float, gains: AccelerationGains, margin: float) -> float:
-    """The ratio of the natural frequencies that a period of the states and a delay to the effort [s] allow, in (0, 1],
-    with a gain margin.
-    """
+    """The ratio of natural frequencies (0, 1] that a period and a delay to the effort [s] allow, with a gain margin."""
     stiffness, damping, integral = gains
     if is_steady(gains, margin * (period + delay)):
         return 1.0

@@ -10,7 +10,7 @@ send.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, make_dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -194,7 +194,7 @@ def _reaction_class(kind: str) -> type[FaultReaction]:
 REACTIONS = {kind: _reaction_class(kind) for kind in FAULTS}  #: Kind of fault → the settings of its reaction.
 
 
-class FaultReactions(Mapping[str, FaultReaction]):
+class FaultReactions(dict[str, FaultReaction]):
     """Kind of fault → the reaction to it, in the order of the table."""
 
     def __init__(self, **given: Any) -> None:
@@ -203,16 +203,6 @@ class FaultReactions(Mapping[str, FaultReaction]):
         """
         for kind in given.keys() - FAULTS.keys():
             raise ConfigurationError(f"faults.{kind}: must be {one_of(kind, KINDS)}")
-        self._found: dict[str, FaultReaction] = {}
         for kind, made in REACTIONS.items():
             value = given.get(kind, ())
-            self._found[kind] = value if isinstance(value, made) else made(*value)
-
-    def __getitem__(self, kind: str) -> FaultReaction:
-        return self._found[kind]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._found)
-
-    def __len__(self) -> int:
-        return len(self._found)
+            self[kind] = value if isinstance(value, made) else made(*value)

@@ -107,9 +107,7 @@ class Adaptation:
             self._project(body, change)
 
     def learn_friction(self, friction: Array, shape: Array, s: Array, dt: float) -> None:
-        """Learn viscous and Coulomb friction, (2, n), in place for a time dt [s]; ``shape`` has the factors of both, q̇
-        and tanh(q̇ / v).
-        """
+        """Learn friction, (2, n), in place for a time dt [s]; ``shape`` has its factors, q̇ and tanh(q̇ / v)."""
         if self.friction:
             learnt = friction + shape * (dt * self._quickness * s)
             friction[:] = np.minimum(np.maximum(learnt, 0.0), self.greatest)

@@ -198,9 +198,7 @@ class Controller(Summarised, ABC):
         return {}
 
     def restore(self, memory: dict[str, Any]) -> None:
-        """Take over a result of :meth:`memory` for this arm. InputError: the law has no such memory, or the data are
-        not valid.
-        """
+        """Take over a result of :meth:`memory` for this arm. InputError: the law has none, or it is not valid."""
         raise InputError("memory", f"{type(self).__name__} learns nothing", memory)
 
     def correction(self, q: Array, qd: Array, reference: Reference, integral: Array | None) -> Array:

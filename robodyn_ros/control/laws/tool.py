@@ -98,9 +98,7 @@ def clipped_error(pose: Array, wanted: Array, reach: float, turn: float) -> Arra
 
 
 def yielding(distance: Array, reach: float) -> Array:
-    """Square roots of the factors of the damping (6,), with which a tool at a distance [m] yields slowly beyond the
-    reach [m].
-    """
+    """Square roots of the damping's factors (6,), by which a tool at a distance [m] beyond the reach [m] yields."""
     beyond = np.clip(distance / reach - 1.0, 0.0, 1.0)
     root = np.sqrt(1.0 + (YIELDING - 1.0) * beyond)
     return np.concatenate((root * np.ones(3), np.ones(3)))
@@ -135,9 +133,7 @@ class ToolLaw(FrictionLaw):
         return AccelerationGains(*(inverse @ gain for gain in gains))
 
     def motion_error(self, q: Array, qd: Array, reference: Reference, jacobian: Array) -> ToolMotionError:
-        """The error of the tool, and the reference's acceleration, for a state (n,) and the Jacobian (k, n) of the task
-        there.
-        """
+        """The tool's error, and the reference's acceleration, at a state (n,) with the task's Jacobian (k, n)."""
         pose, wanted = self.task.pose(q), self.task.pose(reference.q)
         error = clipped_error(pose, wanted, self._reach, self._turn)
         wanted_jacobian = self.task.jacobian(reference.q)

@@ -25,10 +25,10 @@ import numpy as np
 
 from robodyn_ros.control.laws.base import Controller, Efforts, Reference
 from robodyn_ros.dynamics import CompiledDynamics, Dynamics, Parameters
-from robodyn_ros.engine import Kernel, Program, digest
-from robodyn_ros.engine.casadi import ca, has_casadi, missing
+from robodyn_ros.engine import Kernel, digest
+from robodyn_ros.engine.casadi import has_casadi, missing
 from robodyn_ros.engine.program import class_key, hash_sources
-from robodyn_ros.engine.tracing import Trace, TracedArray, TraceError, column, elements_of, symbols
+from robodyn_ros.engine.tracing import Trace, TracedArray, TraceError, elements_of, symbols
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.robot import Array, Robot
 
@@ -87,7 +87,8 @@ def law_key(law: Controller, numbers: LawNumbers) -> str:
 
 @lru_cache(maxsize=64)
 def _kind_key(kind: type[Controller]) -> bytes:
-    return digest(class_key(kind), _control_sources(), source=__name__).encode()
+    sources = hash_sources(Path(__file__).parents[2], ("control",))
+    return digest(class_key(kind), sources, source=__name__).encode()
 
 
 @lru_cache(maxsize=4)
@@ -105,80 +106,13 @@ def _facts(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
-@lru_cache(maxsize=1)
-def _control_sources() -> bytes:
-    return hash_sources(Path(__file__).parents[2], ("control",))
-
-
-class CompiledLaw:
-    """A traced law by itself, with its present settings and ``memory``, name → array or number: compiled if there is
-    a compiler, else run on CasADi's virtual machine. The conformance kit compares it with the law itself.
-    """
-
-    INPUTS = ("q", "qd", *(f"reference_{name}" for name in Reference._fields), "integral", "asked", "sent")
-
-    def __init__(self, law: Controller, *, compiled: bool = True) -> None:
-        """The law is not changed; it runs on CasADi's virtual machine if ``compiled`` is False. TraceError: it cannot
-        be traced.
-        """
-        rest, *still = np.zeros((5, law.dynamics.robot.n))
-        law.compute(rest, rest, Reference(*still))  # a law may read the model's parameters on its first call
-        numbers = law_numbers(law)
-        n, self._law = law.dynamics.robot.n, law
-        self._kernel = Kernel(_program(law, numbers, n), flat(numbers.settings), compiled=compiled)
-        self.memory = {name: np.array(value) for name, value in numbers.memory.items()}
-
-    def period(
-        self, dt: float, q: Array, qd: Array, reference: Reference, integral: Array, asked: Array, sent: Array
-    ) -> Efforts:
-        """:meth:`Controller.advance`, and :meth:`Controller.compute` after it."""
-        given = (q, qd, *reference, integral, asked, sent, flat(self.memory))
-        *terms, memory = self._kernel.call(np.array([dt]), *map(np.ascontiguousarray, given))
-        self.memory = unflat(self.memory, memory)
-        return Efforts(*terms)
-
-
-def trace_problem(law: Controller) -> str:
-    """Why a law cannot be traced; "" if it can."""
-    if problem := why_not_traced(law):
-        return problem
-    try:
-        _program(law, law_numbers(law), law.dynamics.robot.n).build()
-    except TraceError as cause:
-        return str(cause)
-    return ""
-
-
-def flat(numbers: dict[str, Any]) -> Array:
-    """Numbers one after the other, arrays in row-major order."""
-    return np.concatenate([np.zeros(0), *(np.ravel(value) for value in numbers.values())])
-
-
 def unflat(numbers: dict[str, Any], values: Array) -> dict[str, Any]:
-    """The reverse of :func:`flat`, in the shapes of ``numbers``."""
+    """The reverse of :func:`.joined`, in the shapes of ``numbers``."""
     bounds = np.cumsum([0, *(np.size(value) for value in numbers.values())])
     return {
         name: values[start:end].reshape(np.shape(value))
         for (name, value), start, end in zip(numbers.items(), bounds[:-1], bounds[1:], strict=True)
     }
-
-
-def _program(law: Controller, numbers: LawNumbers, n: int) -> Program:
-    """``advance``, then ``compute``."""
-
-    def build() -> tuple[list[ca.SX], list[ca.SX]]:
-        traced, dt = TracedLaw(law), symbols("dt", (1,))
-        given = [symbols(name, (n,)) for name in CompiledLaw.INPUTS]
-        q, qd, *reference, integral, asked, sent = given
-        before = column(traced.memory)
-        traced.learn(1.0, dt[0], q, qd, Reference(*reference), asked, sent)
-        efforts = traced.compute(q, qd, Reference(*reference), integral)
-        taken = [*(column([value]) for value in (dt, *given)), before, column(traced.settings)]
-        return taken, [*(column([term]) for term in efforts), column(traced.memory)]
-
-    inputs = (("dt", 1), *((name, n) for name in CompiledLaw.INPUTS), ("memory", len(flat(numbers.memory))))
-    shapes = (*((n,) for _ in Efforts._fields), (inputs[-1][1],))
-    return Program("law", law_key(law, numbers), inputs, shapes, build)
 
 
 class TracedLaw:

@@ -102,9 +102,7 @@ OUTCOMES: Mapping[int, Outcome | None] = {
 
 
 def joint_columns(robot: Robot, joints: Sequence[str] | None) -> list[int]:
-    """Index among the arm's joints of each joint named, all unless given; InputError: a name is unknown or repeated, or
-    there is none.
-    """
+    """Index of each joint named, all unless given; InputError: a name is unknown or repeated, or there is none."""
     names = robot.joint_names
     if joints is None:
         return list(range(len(names)))
@@ -125,9 +123,7 @@ class PreparedTrajectory:
     def __init__(
         self, core: Core, settings: int, trajectory: Trajectory, columns: list[int], start: float | None, now: float
     ) -> None:
-        """The checks use settings of the core, given by their address; ``now`` is the time of the latest state [s].
-        Refused: the core refuses it.
-        """
+        """By settings of the core at an address, and the time ``now`` of the latest state [s]. Refused: by the core."""
         self.trajectory, self.columns, self.start = trajectory, columns, start
         self._core, self._address = core, 0
         more = trajectory.velocities, trajectory.accelerations, trajectory.efforts

@@ -24,7 +24,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.checks import finite_array
+from robodyn_ros.checks import check, finite_array
 from robodyn_ros.control.laws.base import FrictionCompensation
 from robodyn_ros.control.laws.gains import JointGains
 from robodyn_ros.control.motion.trajectory import Sample, Trajectory
@@ -73,13 +73,11 @@ def point_to_point(
     robot = dynamics.robot
     shape = (robot.n,)
     first, last = finite_array("start", start, shape), finite_array("goal", goal, shape)
-    if not 0.0 < limit_ratio <= 1.0:
-        raise InputError("limit_ratio", f"must be above 0 and at most 1, not {limit_ratio!r}", limit_ratio)
+    check(0.0 < limit_ratio <= 1.0, "limit_ratio", "above 0 and at most 1", limit_ratio)
     fastest = robot.velocity_limit if velocity_limit is None else velocity_limit
     speed = limit_ratio * _limit("velocity_limit", fastest, robot.n)
     effort = limit_ratio * _limit("effort_limit", robot.effort_limit if effort_limit is None else effort_limit, robot.n)
-    if not 0.0 <= period < np.inf:
-        raise InputError("period", f"must be 0 s or more, not {period!r}", period)
+    check(0.0 <= period < np.inf, "period", "0 s or more", period)
     last = ConfigurationSpace(robot).near(first, last)
 
     def fits(duration: float) -> bool:
@@ -253,6 +251,5 @@ def _lag(dynamics: Dynamics, motion: Sample, duration: float, period: float) -> 
 
 def _limit(name: str, value: ArrayLike, n: int) -> Array:
     limit = np.asarray(value, dtype=np.float64)
-    if limit.shape not in ((), (n,)) or not (limit > 0.0).all():
-        raise InputError(name, f"must be above zero, one or {n} of them, not {value!r}", value)
+    check(limit.shape in ((), (n,)) and (limit > 0.0).all(), name, f"above zero, one or {n} of them", value)
     return limit

@@ -106,9 +106,7 @@ class StreamVelocity:
         return velocities[columns]
 
     def is_silent(self, elapsed: float) -> bool:
-        """True if the stream was moving and has been silent for longer than by lost messages, by the time since the
-        last one [s].
-        """
+        """True if the stream moved, and has been silent for ``elapsed`` [s], longer than by lost messages."""
         return bool(self._core.library.core_velocity_is_silent(self._pointer, ctypes.c_double(elapsed)))
 
     def stop(self) -> None:

@@ -164,13 +164,9 @@ def _ratio(kept: Array, asked: Array) -> Array:
 class LeaderPort:
     """The leader's end: takes the leader's motion, and gives the effort of the feedback."""
 
-    def __init__(
-        self, coupling: Coupling, effort_limit: ArrayLike, settings: TeleoperationSettings, *, passive: bool = True
-    ) -> None:
-        """By the coupled coordinates of the leader, its effort limit (n,), and settings; not ``passive``: it
-        lets out more energy than has entered, as a coupling without the account does.
-        """
-        self._coupling, self._settings, self._is_passive = coupling, settings, passive
+    def __init__(self, coupling: Coupling, effort_limit: ArrayLike, settings: TeleoperationSettings) -> None:
+        """By the coupled coordinates of the leader, its effort limit (n,), and settings."""
+        self._coupling, self._settings = coupling, settings
         limit, ratio = np.asarray(effort_limit, dtype=np.float64), settings.greatest_effort
         self._limit = ratio * np.where(ratio > 0.0, limit, 0.0)  # a limit may be infinite
         self.port = _Port(coupling.size)
@@ -196,10 +192,8 @@ class LeaderPort:
             self._force = np.zeros_like(self._force)
             return np.zeros_like(rate)
         rates, ratio = self._coupling.rates(place), self._settings.force_ratio
-        force = ratio * received.first
-        if self._is_passive:
-            most = MOST_DAMPING * self._coupling.inertia(place)
-            force = self._passive(dt, rates @ rate, force, ratio * received.entered, most)
+        most = MOST_DAMPING * self._coupling.inertia(place)
+        force = self._passive(dt, rates @ rate, ratio * received.first, ratio * received.entered, most)
         asked = rates.T @ force
         effort: Array = np.clip(asked, -self._limit, self._limit)
         self._force, self._rates = force, rates * _ratio(effort, asked)
@@ -228,11 +222,9 @@ class FollowerPort:
         q: ArrayLike,
         velocity_limit: ArrayLike,
         position_limits: tuple[ArrayLike, ArrayLike] = (-np.inf, np.inf),
-        *,
-        passive: bool = True,
     ) -> None:
         """Args:
-            coupling, passive: as of :class:`LeaderPort`.
+            coupling: the coupled coordinates of the follower.
             q: where the follower's reference is now, (n,).
             velocity_limit: of the follower, (n,) in [rad/s] or [m/s]; inf where there is none.
             position_limits: the least and the greatest positions of the reference, (n,) each or one for all.
@@ -240,7 +232,7 @@ class FollowerPort:
         Raises:
             InputError: something of the wrong shape or not finite.
         """
-        self._coupling, self._is_passive = coupling, passive
+        self._coupling = coupling
         self._q = finite_array("q", q, np.shape(q)).copy()
         n = len(self._q)
         self._limit = np.asarray(velocity_limit, dtype=np.float64)
@@ -276,8 +268,7 @@ class FollowerPort:
         speed, inverse = received.second + RETURN_RATE * away, coupling.inverse(self._q)
         asked = inverse @ speed
         self._inverse = inverse * _ratio(self._within_limits(dt, asked), asked)[:, None]
-        if self._is_passive:
-            speed = self._passive(dt, speed, self._inverse.T @ told, received.entered)
+        speed = self._passive(dt, speed, self._inverse.T @ told, received.entered)
         self._speed, qd = speed, self._within_limits(dt, self._inverse @ speed)
         self._q = self._q + dt * qd
         return self._q.copy(), qd

@@ -140,9 +140,7 @@ class Trajectory:
         return self._first if t < self._begin else Sample(*(curve(t) for curve in self._curves))
 
     def samples(self, times: Array) -> Sample:
-        """Positions, velocities and accelerations at times (K,) [s], (K, n) each, as :meth:`sample`, but those of the
-        curve at the last point.
-        """
+        """Motion at times (K,) [s], (K, n) each, as :meth:`sample`, but that of the curve at the last point."""
         first, last = times < self._begin, times > self._end
         between = ~(first | last) if len(self.times) > 1 else np.zeros_like(first)
         q = np.where(first[:, None], self.positions[0], self.positions[-1])

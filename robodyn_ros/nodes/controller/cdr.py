@@ -177,9 +177,7 @@ def _is(encoded: bytes, message: Any) -> bool:
 
 
 class Topic:
-    """A topic whose messages differ only in a stamp and some numbers; ``subscribed`` if there was a subscriber at the
-    latest check.
-    """
+    """A topic whose messages differ in a stamp and numbers; ``subscribed`` by the latest check of subscribers."""
 
     def __init__(self, node: LifecycleNode, topic: str, message: Any, n: int, *fields: str) -> None:
         self.subscribed = False
@@ -206,26 +204,18 @@ FIELDS = ("positions", "velocities", "accelerations", "effort")  #: The numbers 
 MOST_JOINTS = 1000  #: Greatest number of joints in a message; no arm has more.
 
 
-class TrajectoryMessage(NamedTuple):
-    """Contents of a trajectory message."""
-
-    joints: list[str]
-    trajectory: Trajectory
-    start: float | None  # [s]; None for now
-
-
 class NoPointsError(InputError):
     """A trajectory has no points: it only ends the one before."""
 
 
-def read_trajectory_message(data: bytes | memoryview, most_points: int) -> TrajectoryMessage:
-    """Read a serialized trajectory_msgs/JointTrajectory. InputError: it is no such message, has no points, too many or
-    different ones, or :class:`Trajectory` refuses it.
+def read_trajectory_message(data: bytes | memoryview, most_points: int) -> tuple[list[str], Trajectory, float | None]:
+    """The joints of a serialized trajectory_msgs/JointTrajectory, their trajectory, and its start [s], None for now.
+    InputError: it is no such message, has no points, too many or different ones, or :class:`Trajectory` refuses it.
     """
     if (order := BYTE_ORDERS.get(bytes(data[:2]))) is None:  # an encoding of another middleware
         message = decode(bytes(data), JointTrajectory, len(data))
         check_size(len(message.points), most_points)
-        return TrajectoryMessage(list(message.joint_names), *to_trajectory(message))
+        return list(message.joint_names), *to_trajectory(message)
     reader = CdrReader(data, order)
     sec, nanosec = reader.unpack("iI")
     reader.text()  # the frame
@@ -250,7 +240,7 @@ def read_trajectory_message(data: bytes | memoryview, most_points: int) -> Traje
     if positions is None:
         raise InputError("positions", "of the points are missing")
     trajectory = Trajectory(times, positions, velocities, accelerations, efforts)
-    return TrajectoryMessage(joints, trajectory, sec + nanosec / NANO or None)
+    return joints, trajectory, sec + nanosec / NANO or None
 
 
 def check_size(points: int, most: int) -> None:

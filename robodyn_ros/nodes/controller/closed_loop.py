@@ -27,7 +27,7 @@ from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.control import Command, Controller, ControlLoop, LoopSettings
-from robodyn_ros.control.drives import MitSettings, Transmission
+from robodyn_ros.control.drives import Transmission
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.nodes.common.client_library import NEWEST, PARTS, RELIABLE, set_period, steady_timer
 from robodyn_ros.nodes.common.diagnostics import Faults
@@ -37,7 +37,7 @@ from robodyn_ros.nodes.common.scheduling import Scheduling
 from robodyn_ros.nodes.controller.locked_model import LockedModel
 from robodyn_ros.nodes.controller.output import Output, PublisherConflicts
 from robodyn_ros.nodes.controller.realtime.periods import Periods
-from robodyn_ros.nodes.controller.realtime.runner import LoopRunner, Motors, make_subscription
+from robodyn_ros.nodes.controller.realtime.runner import LoopRunner, make_subscription
 from robodyn_ros.nodes.controller.references import ReferenceInput
 from robodyn_ros.robot import Robot
 
@@ -277,9 +277,7 @@ class ClosedLoop:
         self._say_realtime(f"on, {runner.scheduling}")
 
     def _make_runner(self) -> LoopRunner:
-        mit = NodeParameters(self._node).settings(MitSettings)
-        motors = Motors(self._transmission, self._output.order, self._output.commands, mit)
-        return LoopRunner(self._node, self.control.core, motors, WATCH_PERIOD)
+        return LoopRunner(self._node, self.control.core, self._transmission, self._output, WATCH_PERIOD)
 
     def _receive(self, why: str) -> None:
         """Receive states in Python, and say why."""

@@ -75,9 +75,7 @@ class Estimates:
         return str(NodeParameters(self._node)[FILE])
 
     def begin_to_save(self) -> Future:
-        """Begin to save the learnt values; the result is a future of success and message. RobodynError: it cannot be
-        saved.
-        """
+        """Begin to save the learnt values: a future of success and message. RobodynError: they cannot be saved."""
         if not self._path:
             raise NotReadyError(f"the parameter {FILE} names no file")
         self._answer_if_saved()  # the call before may still wait for the next check
@@ -100,9 +98,7 @@ class Estimates:
             saved.set_result((problem is None, f"saved to {self._path}" if problem is None else str(problem)))
 
     def _begin_to_write(self) -> BackgroundTask[None]:
-        """Write the present values, in a thread. RobodynError: the call before is still being answered, or the law
-        learns nothing.
-        """
+        """Write the values, in a thread. RobodynError: the call before is being answered, or the law learns nothing."""
         if self._writing is not None and not self._writing.done():
             raise NotReadyError(f"{self._path} is being written")
         self._writing = BackgroundTask(FILE, partial(write_memory, self._path, memory_of(self._loop.law)))

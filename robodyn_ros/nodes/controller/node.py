@@ -10,11 +10,8 @@ It is a lifecycle node:
 - ``deactivate`` stops the commands. The final command holds the arm against gravity; after it the drives decide.
 - ``cleanup`` drops the arm, so that ``configure`` can read another one.
 
-With the parameter ``autostart`` the node configures and activates itself once there is a description.
-
-Parameters may change while the arm moves. Gains, limits and payload change from one command to the next. Another
-control law or model is first made and tried beside the loop. If that fails, the running one stays in use, and the
-parameter is set back to it.
+With the parameter ``autostart`` the node configures and activates itself once there is a description. Parameters may
+change while the arm moves (:mod:`robodyn_ros.nodes.controller.parameters`).
 """
 
 from __future__ import annotations

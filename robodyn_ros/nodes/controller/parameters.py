@@ -6,7 +6,7 @@
 The parameters of the node are declared when it starts, those of the joints when it is configured. All that do not
 select the arm may change while it moves: between two commands, as a whole or not at all, and the change of the efforts
 is blended in. Another control law or dynamics plugin is made beside the loop, after a dry run in a process of its own,
-and swapped in when it is ready.
+and swapped in when it is ready. If that fails, the running one stays in use, and the parameter is set back to it.
 """
 
 from __future__ import annotations

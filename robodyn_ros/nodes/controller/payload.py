@@ -33,6 +33,7 @@ from robodyn_ros.nodes.common.threads import BackgroundTask
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 from robodyn_ros.plugins import raised
 from robodyn_ros.robot import Array, tip
+from robodyn_ros.robot.pose import MOMENTS
 from robodyn_ros.settings import TOOL
 
 if TYPE_CHECKING:
@@ -41,9 +42,6 @@ if TYPE_CHECKING:
 POLL_PERIOD = 0.05  #: Time between two checks that the motion or the calculation has ended [s].
 REST_SPEED = 0.05  #: Joint speed up to which the arm counts as at rest [rad/s] or [m/s].
 PREFIX = "payload_estimation."  #: Prefix of the parameters' names.
-
-MOMENTS = {"xx": (0, 0), "xy": (0, 1), "xz": (0, 2), "yy": (1, 1), "yz": (1, 2), "zz": (2, 2)}
-"""Matrix elements of the moments and products of inertia, in the order of the parameter ``payload.inertia``."""
 
 Row = tuple[float, Array, Array, bool]
 """Time of a state [s], its position (n,), the effort at the joints for it, with what the drives add by themselves (n,),
@@ -154,7 +152,7 @@ class PayloadEstimation:
         message.inertia.m = float(payload.mass)
         message.inertia.com.x, message.inertia.com.y, message.inertia.com.z = _com(found)
         for name, place in MOMENTS.items():
-            setattr(message.inertia, f"i{name}", float(np.asarray(payload.inertia)[place]))
+            setattr(message.inertia, name, float(np.asarray(payload.inertia)[place]))
         self._publisher.publish(message)
         if not NodeParameters(self._node).settings(PayloadSettings, PREFIX).adopt:
             return to_text(found, False)
@@ -167,7 +165,7 @@ class PayloadEstimation:
 
 
 def to_parameters(found: PayloadEstimate) -> list[Parameter]:
-    """The controller's parameters ``payload.*`` for an estimate."""
+    """The controller's parameters ``payload.*`` for an estimate; the moments of inertia are in the order of a URDF."""
     payload, inertia = found.payload, np.asarray(found.payload.inertia)
     moments = [float(inertia[place]) for place in MOMENTS.values()]
     values = {"mass": float(payload.mass), "com": _com(found), "inertia": moments}

@@ -47,9 +47,7 @@ class ReferenceInput:
     def __init__(
         self, node: LifecycleNode, loop: ControlLoop, closed: Callable[[], str], locked: Sequence[str] = ()
     ) -> None:
-        """``closed`` returns why no reference is accepted now; "" if references are accepted. References may name
-        ``locked`` joints, which does not move them.
-        """
+        """``closed`` returns why no reference is accepted now, or ""; naming ``locked`` joints does not move them."""
         self.locked = frozenset(locked)
         self.latest: float | None = None
         self._node, self._loop, self._closed, self._faults = node, loop, closed, node.faults
@@ -177,9 +175,7 @@ class ReferenceInput:
         return self._velocity.update(self._loop.core_settings.record.address, t, q, columns)
 
     def watch(self) -> None:
-        """Count trajectories that were aborted or did not begin; zero the velocity of a stream that has ended. To be
-        called periodically.
-        """
+        """Count trajectories that failed, and end the velocity of a silent stream. To be called periodically."""
         if self._loop.violations != self._violations:
             self._violations = self._loop.violations
             self._faults.count("trajectory aborted", f"{self._loop.violation()}{HELD_THERE}")

@@ -114,9 +114,7 @@ class Frames:
 
 
 class StreamInput:
-    """Subscribes to the streams for the tool, has the loop follow them, and publishes the state of the latest one:
-    ``state``, in words; "" if there was none.
-    """
+    """Has the loop follow the streams for the tool, and publishes the latest one's ``state``, "" if there was none."""
 
     def __init__(self, node: Node, closed: ClosedLoop, frames: Frames) -> None:
         self._node, self._closed, self._loop, self._frames = node, closed, closed.control, frames
@@ -197,9 +195,7 @@ class TargetInput:
     def __init__(
         self, node: Node, loop: ClosedLoop, motion: ToolMotion | None, frames: Frames, report: Callable[[], None]
     ) -> None:
-        """``motion`` is used by the planning thread only; None if none can be planned. ``report`` publishes
-        diagnostics.
-        """
+        """``motion`` is for the planning thread only; None if none can be planned. ``report`` publishes diagnostics."""
         self._node, self._loop, self._motion, self._report = node, loop, motion, report
         self._frames = frames
         self._newest: PoseStamped | None = None

@@ -103,7 +103,9 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
             self._descriptions = self.create_publisher(String, arm_parameters.DESCRIPTION, LATCHED)
             self._descriptions.publish(String(data=whole.urdf))
         given = self, self._beat * self._step, pace.real_time_factor, self._next_beat
-        self._lockstep = Lockstep(*given, self._repeat_state) if settings.lockstep else None
+        self._lockstep = (
+            Lockstep(*given, lambda: self._output.repeat(self._hardware.now)) if settings.lockstep else None
+        )
         self._time: Lockstep | RealTime = self._lockstep or RealTime(*given)
         order = arm_parameters.joint_order(parameters, robot)
         self._commands = CommandInput(self, self._hardware, order, self._lockstep)
@@ -162,9 +164,6 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         stamp = self._output.publish_state()
         if self._lockstep:
             self._lockstep.expect(stamp)
-
-    def _repeat_state(self) -> None:
-        self._output.repeat(self._hardware.now)
 
     # The pace of time
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from threading import RLock
@@ -29,8 +29,10 @@ from robodyn_ros.control.drives import MitSettings, Transmission
 from robodyn_ros.engine.c_interface import Record, address_of
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.nodes.common.client_library import RCLError, check_for_type_support, rclpy_implementation
+from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.threads import Allocator
 from robodyn_ros.nodes.controller.cdr import Measured, MessageLayout, Topic
+from robodyn_ros.nodes.controller.output import Output
 from robodyn_ros.robot.pose import Array
 
 CODE = Path(__file__).with_name("runner.c")
@@ -62,42 +64,32 @@ def prepare_runner(n: int) -> None:
     core_structs(n, CODE)
 
 
-class Motors(NamedTuple):
-    """What a runner has to know of the motors, and how they get their commands."""
-
-    transmission: Transmission
-    order: NDArray[np.intp]  # (n,) of the joints in commands, indices among the arm's
-    topics: Sequence[Topic]  # of commands: ``~/joint_commands``, ``~/commands``, ``~/mit_commands``
-    mit: MitSettings
-
-
 class LoopRunner:
-    """Runs the loop for joint states, from its start to its end; ``open`` while its thread runs, with the policy and
-    priority in ``scheduling``, as text.
-    """
+    """Runs the loop for joint states; its thread runs while ``open``, with the priority ``scheduling``, as text."""
 
-    def __init__(self, node: LifecycleNode, core: Core, motors: Motors, watch_period: float) -> None:
+    def __init__(
+        self, node: LifecycleNode, core: Core, transmission: Transmission, output: Output, watch_period: float
+    ) -> None:
         """While states are missing, a reaction is due every ``watch_period`` [s]."""
-        n = core.n
+        n, mit = core.n, NodeParameters(node).settings(MitSettings)
         self._library = caller_library(n, CODE)
         self._core, self._node = core, node
         self._structs = core_structs(n, CODE)
         self._record = self._structs.make("Runner")
-        fields, transmission = self._record.fields, motors.transmission
-        self._fields = fields
+        self._fields = fields = self._record.fields
         self._clock = node.get_clock().handle
         for name in CALLS:
             getattr(fields, name)[...] = address_of(getattr(core.library, f"core_{name}"))
         fields.carry_out[...] = address_of(core.library.core_request)
         fields.ros_time_active[...] = node.get_clock().ros_time_is_active
-        fields.core[...], fields.watch_period[...], fields.order[:] = core.address, watch_period, motors.order
+        fields.core[...], fields.watch_period[...], fields.order[:] = core.address, watch_period, output.order
         fields.ratio[:], fields.offset[:] = transmission.ratio, transmission.offset
-        fields.effort_unit[:], fields.mit_limits[:] = transmission.effort, motors.mit.mit_limits
+        fields.effort_unit[:], fields.mit_limits[:] = transmission.effort, mit.mit_limits
         fields.position[:] = np.nan
         self._ring = self._structs.make_array("Entry", CAPACITY)
         fields.ring[...], fields.capacity[...] = self._ring.ctypes.data, CAPACITY
         self._read = self._learned = 0
-        self._topics = motors.topics if motors.mit.is_used else motors.topics[:-1]
+        self._topics = output.commands if mit.is_used else output.commands[:-1]
         self._buffers: list[NDArray[np.uint8]] = []
         for number, (part, topic) in enumerate(self._command_parts(), 1):
             template = topic.template
@@ -140,9 +132,7 @@ class LoopRunner:
         return 0
 
     def listen(self, subscription: Any) -> None:
-        """Have a thread take the messages of a subscription (:func:`make_subscription`), which it destroys at its end;
-        NotReadyError: no thread can.
-        """
+        """Have a thread take a subscription's messages, and destroy it at its end; NotReadyError: no thread can."""
         self._subscription = subscription
         fields, rcl = self._fields, find_functions()
         publishers = [
@@ -178,9 +168,7 @@ class LoopRunner:
         self._free = partial(utils.rcutils_uint8_array_fini, message.buffer.ctypes.data)
 
     def start(self, priority: int) -> None:
-        """Start the thread, with a real-time priority if that is permitted; 0: ordinary. NotReadyError: it cannot
-        start.
-        """
+        """Start the thread, with a real-time priority if permitted; 0: ordinary. NotReadyError: it cannot start."""
         self._fields.priority[...] = priority
         with self._asking:
             if self._library.runner_start(self._address):
@@ -202,9 +190,7 @@ class LoopRunner:
             self._subscription = None
 
     def request(self, request: Record) -> None:
-        """Carry out a request between two periods, and wait until it is done; NotReadyError: the thread does not
-        respond.
-        """
+        """Carry out a request between two periods, and wait for it; NotReadyError: the thread does not respond."""
         with self._asking:
             if not self.open:
                 self._core.request(request)

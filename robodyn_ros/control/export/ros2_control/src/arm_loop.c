@@ -66,7 +66,7 @@ CoreRefusal arm_follow(Arm* a, CoreTrajectory* trajectory) {
 static CoreRefusal newest(int64_t count, int64_t* reported, CoreRefusal why) {
   const int is_new = count != *reported;
   *reported = count;
-  return is_new ? why : refusal(CORE_OK, 0, 0, 0);
+  return is_new ? why : NOT_REFUSED;
 }
 
 CoreRefusal arm_dropped(Arm* a) {
@@ -129,7 +129,7 @@ int arm_update(Arm* a, double t, const double* q, const double* qd, ArmReport* r
   clear(r->effort);
   if (code != CORE_SEND && code != CORE_SILENT) { /* the state is not used */
     if (m->references.source == WAITING) {
-      r->refusal = refusal(CORE_NOT_HELD, m->problem_joint, m->problem_value, m->problem_bound);
+      r->refusal = (CoreRefusal){CORE_NOT_HELD, m->problem_joint, m->problem_value, m->problem_bound};
       if (!(t - a->since > s->state_timeout)) return ARM_KEEP;
       last_gravity(s, m, r->effort);
       return ARM_BLIND;
