@@ -108,7 +108,9 @@ class NonlinearProgram:
         self.problem, self.mesh, self.scheme = problem, mesh, scheme
         n, count = problem.model.n, scheme.points(mesh.intervals)
         self._shape = (n, count)
-        self._units = _units(problem)
+        self._units, limits = _units(problem), problem.bounds
+        symmetric = limits.velocity, limits.acceleration, limits.effort
+        self._limits = (limits.lower, limits.upper), *((-limit, limit) for limit in symmetric)  # of q, qd, qdd, effort
         parts = [ca.MX.sym(name, n, count) for name in ("q", "qd", "qdd", "u")]
         self._durations = ca.MX.sym("T", 1, mesh.intervals)  # of the leg of each interval
         self.x = ca.veccat(*parts, self._durations)
@@ -122,7 +124,8 @@ class NonlinearProgram:
         self.low, self.high = self._bounds()
         self._hull()
         self._goals()
-        self._obstacles()
+        if problem.clearance is not None:
+            self._constrain(problem.clearance.distances(self._columns.q[:, 1:]), problem.margin, np.inf)
         self.cost = self._cost(h)
         self.objective = (self.cost + (self._tie_break(h) if time_alone(problem.cost) else 0.0)) / self._usual_cost()
         self.constraints = ca.vertcat(*self._rows)
@@ -158,9 +161,7 @@ class NonlinearProgram:
         """Bounds of the unknowns: limits at every point, and the known values at start, via points and goal."""
         limits, (n, count) = self.problem.bounds, self._shape
         q0, qd0 = self.problem.first
-        greatest = [limits.upper, limits.velocity, limits.acceleration, limits.effort]
-        least = [limits.lower, *(-part for part in greatest[1:])]
-        low, high = (np.repeat(np.array(part)[:, np.newaxis], count, axis=1) for part in (least, greatest))
+        low, high = np.repeat(np.swapaxes(self._limits, 0, 1)[:, :, np.newaxis], count, axis=2)
         soft = np.isfinite(limits.jerk)
         for point, is_still in ((0, not qd0.any()), (-1, rests(self.problem.goal, n))):
             if is_still:  # into rest and out of it the acceleration does not jump
@@ -194,11 +195,9 @@ class NonlinearProgram:
     def _hull(self) -> None:
         """Keep the limits between the points too."""
         limits, unit = self.problem.bounds, self._units
-        most = limits.upper, limits.velocity, limits.acceleration, limits.effort
-        least = limits.lower, *(-limit for limit in most[1:])
-        for parts, *bounds in zip(self.scheme.hull(self._columns, self._h), least, most, unit, strict=True):
+        for parts, bounds, own in zip(self.scheme.hull(self._columns, self._h), self._limits, unit, strict=True):
             for part in parts:
-                self._hold_rows(part, *bounds)
+                self._hold_rows(part, *bounds, own)
         soft = [int(row) for row in np.flatnonzero(np.isfinite(limits.jerk))]
         for part in self.scheme.steps_of_acceleration(self._columns) if soft else ():
             most = _times(self._h, np.where(np.isfinite(limits.jerk), limits.jerk, 0.0))
@@ -225,11 +224,6 @@ class NonlinearProgram:
             limit = limits.effort / self._units.effort
             held = problem.model.inverse(x.q[:, -1], still, still) / ca.DM(self._units.effort)
             self._constrain(held, -limit, limit)
-
-    def _obstacles(self) -> None:
-        clearance = self.problem.clearance
-        if clearance is not None:
-            self._constrain(clearance.distances(self._columns.q[:, 1:]), self.problem.margin, np.inf)
 
     def _cost(self, h: ca.MX) -> ca.MX:
         n, count = self._shape
