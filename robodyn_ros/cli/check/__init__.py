@@ -131,6 +131,9 @@ POSES_A_TABLE = 3
 """Number of poses that fit beside each other."""
 
 STYLES = {"error": "bold red", "warning": "yellow", "note": "cyan"}
+"""Severity of a finding → its style; the most severe first."""
+
+MARKS = {"error": "✗", "warning": "!", "note": "·"}
 
 
 def show(urdf: Urdf, findings: list[Finding], robot: Robot | None, found: joints.Loads | None) -> None:
@@ -149,14 +152,16 @@ def show(urdf: Urdf, findings: list[Finding], robot: Robot | None, found: joints
         out.print(Text("Efforts that hold the arm; reflected inertia of each joint", "bold"))
         for made in load_tables(robot, found):
             out.print(made)
-    for line in finding_lines(findings):
-        out.print(line)
+    for finding in sorted(findings, key=lambda one: [*STYLES].index(one.severity)):
+        where = f", line {finding.line}" if finding.line else ""
+        heads = (f"{finding.severity}: ", STYLES[finding.severity]), (f"{finding.element}{where}: ", "bold")
+        out.print(Text.assemble(*heads, finding.text))
     out.print(_verdict(findings))
 
 
 def _verdict(findings: list[Finding]) -> Text:
-    count = Counter(finding.severity for finding in findings)
-    counted = ", ".join(_counted(count[kind], kind) for kind in ("error", "warning", "note"))
+    count = Counter[str](finding.severity for finding in findings)
+    counted = ", ".join(_counted(count[kind], kind) for kind in STYLES)
     style = "bold red" if count["error"] else "bold yellow" if count["warning"] else "bold green"
     return Text(f"\n{counted}" if findings else "Nothing suspicious.", style)
 
@@ -261,21 +266,9 @@ def _number(value: float) -> str:
     return f"{value:.4g}" if abs(value) > 1e-9 else "0"
 
 
-def finding_lines(findings: Sequence[Finding]) -> Iterator[Text]:
-    """The findings, the most severe first."""
-    for severity, style in STYLES.items():
-        for finding in findings:
-            if finding.severity == severity:
-                where = f", line {finding.line}" if finding.line else ""
-                yield Text.assemble((f"{severity}: ", style), (f"{finding.element}{where}: ", "bold"), finding.text)
-
-
 def _mark(title: str, findings: Sequence[Finding]) -> Text:
-    severities = [finding.severity for finding in findings if finding.element == title]
-    for severity, mark in (("error", "✗"), ("warning", "!"), ("note", "·")):
-        if severity in severities:
-            return Text(mark, STYLES[severity])
-    return Text(" ")
+    severities = {finding.severity for finding in findings if finding.element == title}
+    return next((Text(mark, STYLES[kind]) for kind, mark in MARKS.items() if kind in severities), Text(" "))
 
 
 def main() -> int:

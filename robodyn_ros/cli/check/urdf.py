@@ -262,15 +262,15 @@ def _com(com: Array, size: Size) -> Iterator[Remark]:
 
 
 def _inertia(inertial: Inertial, size: Size) -> Iterator[Remark]:
-    k = gyration(inertial)
+    k = float(np.sqrt(max(0.0, np.trace(inertial.inertia)) / (2.0 * inertial.mass)))  # 0 also if it is impossible
     if k == 0.0:
         yield "note", "has no rotational inertia: a point mass"
         return
     solid = size.diagonal / np.sqrt(12.0)
     reach = size.farthest(inertial.com) if size.by_shapes else 1.5 * size.diagonal + 0.15
     power = float(np.log10((k / solid) ** 2))
-    about_joint = _about_joint(inertial, solid) if size.by_shapes else False
-    if about_joint:
+    left = k**2 - inertial.com @ inertial.com  # about the centre of mass, if the inertia is about the joint
+    if size.by_shapes and k**2 > 2.5 * solid**2 and abs(left - solid**2) < 0.3 * solid**2:
         yield "warning", "its inertia looks as if taken about the joint; a URDF has it about the centre of mass"
     elif k > reach:
         hint = "".join(f": is it in {unit}?" for exponent, unit in UNITS.items() if abs(power - exponent) < NEAR)
@@ -279,22 +279,6 @@ def _inertia(inertial: Inertial, size: Size) -> Iterator[Remark]:
     elif k < POINT_LIKE * size.diagonal:
         text = f"its inertia puts the mass within {_length(k)} of its centre, in a link of {_length(size.diagonal)}"
         yield "warning", f"{text}: that is too small"
-
-
-def gyration(inertial: Inertial) -> float:
-    """Radius of gyration [m]; 0 without mass or with an impossible inertia.
-
-    Args:
-        inertial: mass [kg], and inertia about the centre of mass [kg m²].
-    """
-    return float(np.sqrt(max(0.0, np.trace(inertial.inertia)) / (2.0 * inertial.mass))) if inertial.mass > 0.0 else 0.0
-
-
-def _about_joint(inertial: Inertial, solid: float) -> bool:
-    """Return whether the inertia, reduced by the parallel axis term of the joint, is that of a solid box."""
-    squared = float(np.trace(inertial.inertia)) / (2.0 * inertial.mass)
-    left = squared - float(inertial.com @ inertial.com)
-    return squared > 2.5 * solid**2 and abs(left - solid**2) < 0.3 * solid**2
 
 
 def _without_mass(urdf: Urdf) -> Iterator[Finding]:
