@@ -59,7 +59,7 @@ class Segment:
         """Time between two samples [s]."""
         return float((self.t[-1] - self.t[0]) / (len(self.t) - 1))
 
-    def motion(self, cutoff: float, at: Array | None = None) -> tuple[Array, Array, Array]:
+    def motion(self, cutoff: float, at: Array | None = None) -> tuple[Array, ...]:
         """Position, velocity and acceleration, low-pass filtered at a cutoff frequency [Hz], (N, n) each.
 
         Args:
@@ -68,10 +68,9 @@ class Segment:
         """
         grid = np.arange(len(self.t)) * self.step
         spline = make_interp_spline(grid, lowpass(self.q, cutoff, self.step), k=5)
-        found = [spline(grid if at is None else at, order) for order in range(3)]
-        return found[0], found[1], found[2]
+        return tuple(spline(grid if at is None else at, order) for order in range(3))
 
-    def delayed_effort(self, delay: float, cutoff: float, at: Array | None = None) -> tuple[Array, Array]:
+    def delayed_effort(self, delay: float, cutoff: float, at: Array | None = None) -> tuple[Array, ...]:
         """The effort that acts at the times of the samples, and its rate of change, (N, n) each.
 
         Args:
@@ -137,15 +136,13 @@ class MeanPeriod(Segment):
         """Number of periods of which this is the mean."""
         return len(self.at) // len(self.t)
 
-    def motion(self, cutoff: float, at: Array | None = None) -> tuple[Array, Array, Array]:
+    def motion(self, cutoff: float, at: Array | None = None) -> tuple[Array, ...]:
         """The mean of :meth:`Segment.motion` over the periods, (N, n) each."""
-        q, qd, qdd = (self._mean(values) for values in self.whole.motion(cutoff, self.at))
-        return q, qd, qdd
+        return tuple(map(self._mean, self.whole.motion(cutoff, self.at)))
 
-    def delayed_effort(self, delay: float, cutoff: float, at: Array | None = None) -> tuple[Array, Array]:
+    def delayed_effort(self, delay: float, cutoff: float, at: Array | None = None) -> tuple[Array, ...]:
         """The mean of :meth:`Segment.delayed_effort` over the periods, (N, n) each."""
-        effort, rate = (self._mean(values) for values in self.whole.delayed_effort(delay, cutoff, self.at))
-        return effort, rate
+        return tuple(map(self._mean, self.whole.delayed_effort(delay, cutoff, self.at)))
 
     def at_limit(self, limit: Array) -> Flags:
         """The samples with an effort at its limit (n,) or beyond in any of the periods, (N,)."""
