@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -94,16 +94,6 @@ PLANNER = "rnea"
 """Plugin that plans motions to a pose."""
 
 
-class CompiledEntry(NamedTuple):
-    """A compiled function, as the table shows it."""
-
-    dynamics: str | None  # the plugin, None for kinematics
-    function: str
-    size: int  # of the library [byte]
-    seconds: float  # time to write and compile it, or to find it [s]
-    cached: bool  # the cache had it
-
-
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     add_arm(parser)
@@ -144,8 +134,7 @@ def run(args: Namespace) -> ExitCode:
     except OSError as cause:
         raise CacheError(f"{folder} cannot be written to: {cause.strerror}") from cause
     if args.json:
-        functions = [item._asdict() for item in compiled]
-        print_json({"robot": robot.name, "folder": str(folder), "functions": functions})
+        print_json({"robot": robot.name, "folder": str(folder), "functions": compiled})
     else:
         _show(compiled, folder)
     return ExitCode.YES
@@ -163,18 +152,24 @@ AHEAD = 8
 """Greatest number of functions whose code is written while others are compiled; the code takes memory."""
 
 
-def _compile(jobs: list[Job]) -> Iterator[CompiledEntry]:
-    """Compile the functions on all processors, and show the progress on stderr."""
+def _compile(jobs: list[Job]) -> Iterator[dict[str, Any]]:
+    """Compile the functions on all processors, and show the progress on stderr.
+
+    Yields:
+        For each function: plugin and name of the function; size of its library [byte]; time to write and compile it, or
+        to find it [s]; whether the cache had it.
+    """
     with tracked(total=len(jobs)) as update:
         begun: deque[tuple[Job, Path | Build, float, bool]] = deque()
 
-        def first_of_them() -> CompiledEntry:
+        def first_of_them() -> dict[str, Any]:
             job, made, writing, cached = begun.popleft()
             update(description=f"{job.dynamics or ''} {job.title}")
             path = made.wait() if isinstance(made, Build) else made
             seconds = writing + (made.seconds if isinstance(made, Build) else 0.0)
             update(advance=1)
-            return CompiledEntry(job.dynamics, job.title, path.stat().st_size, seconds, cached)
+            about = {"dynamics": job.dynamics, "function": job.title, "size": path.stat().st_size}
+            return about | {"seconds": seconds, "cached": cached}
 
         for job in jobs:
             written: list[str] = []
@@ -193,11 +188,11 @@ def _compile(jobs: list[Job]) -> Iterator[CompiledEntry]:
             yield first_of_them()
 
 
-def _show(compiled: list[CompiledEntry], folder: Path) -> None:
+def _show(compiled: list[dict[str, Any]], folder: Path) -> None:
     rows = []
     for item in compiled:
-        numbers = f"{item.size / 1024:.0f}", f"{item.seconds:.2f}"
-        rows.append((item.dynamics or "", item.function, *numbers, "was there" if item.cached else "compiled"))
+        numbers = f"{item['size'] / 1024:.0f}", f"{item['seconds']:.2f}"
+        rows.append((item["dynamics"] or "", item["function"], *numbers, "was there" if item["cached"] else "compiled"))
     out = console()
     out.print(simple_table(("Dynamics", "Function", "KiB", "s", ""), rows, left=(0, 1, 4)))
     out.print("For robots with the same processor, without compiler or CasADi, copy the folder")
