@@ -21,7 +21,7 @@ import sys
 import time
 from argparse import Namespace, _ActionsContainer
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from select import select
@@ -210,7 +210,7 @@ class GroupProcess:
             os.killpg(self.process.pid, number)
 
 
-class ProcessGroup:
+class ProcessGroup(AbstractContextManager["ProcessGroup"]):
     """Nodes as processes; at the end of the ``with`` block all of them have ended.
 
     Each process has a session of its own, so that Ctrl-C in the terminal reaches only the process that started them,
@@ -227,9 +227,6 @@ class ProcessGroup:
         self._env = dict(env)
         self._folder = folder
         self._processes: list[GroupProcess] = []
-
-    def __enter__(self) -> ProcessGroup:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()

@@ -20,7 +20,7 @@ from robodyn_ros.kinematics import Kinematics, se3, so3
 from robodyn_ros.kinematics.forward import placed
 from robodyn_ros.kinematics.inverse.task import Task
 from robodyn_ros.kinematics.target import ToolTarget
-from robodyn_ros.kinematics.tree import Tree, build_tree
+from robodyn_ros.kinematics.tree import build_tree
 from robodyn_ros.planning.cost import Cost, MinimumTime
 from robodyn_ros.planning.ddp.passes import require_expressions
 from robodyn_ros.planning.obstacles import Capsule, Clearance, Obstacle, capsules
@@ -60,11 +60,6 @@ class SmoothModel:
         tau = model.expressions("inverse", states, symbols)[0]
         tau += ca.DM(rough) * ca.tanh(states[1] / ca.DM(REVERSAL * np.minimum(dynamics.robot.velocity_limit, 1.0)))
         self.inverse = ca.Function("inverse", states, [tau], ["q", "qd", "qdd"], ["tau"])
-
-    @cached_property
-    def tree(self) -> Tree:
-        """The arm's frames."""
-        return build_tree(self.dynamics.robot)
 
     def efforts(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
         """τ (K, n) in [N·m] or [N] of motions (K, n)."""
@@ -216,7 +211,7 @@ class ToolGoal:
         robot = model.dynamics.robot
         task, wanted = ToolTarget(Kinematics(robot), self.link, task=self.task).task, se3.as_pose(self.pose)
         q = ca.SX.sym("q", model.n)
-        where = placed(model.tree, robot.link(self.link), q)
+        where = placed(build_tree(robot), robot.link(self.link), q)
         axes, rotation = task.directions(wanted[:3, :3]), ca.DM(wanted[:3, :3])
         turn = where.rotation @ rotation.T
         angular = ca.inv_skew((turn - turn.T) / 2)

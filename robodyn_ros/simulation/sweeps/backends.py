@@ -22,7 +22,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from itertools import chain, islice
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
@@ -71,7 +71,7 @@ def in_process(study: Study, todo: Iterable[Chunk]) -> Iterator[FinishedChunk]:
         yield FinishedChunk(chunk, run_chunk(study, chunk))
 
 
-class Workers:
+class Workers(AbstractContextManager["Workers"]):
     """A backend of worker processes, for a ``with`` statement; it ends all of them at the end."""
 
     def __init__(self, count: int | None = None) -> None:
@@ -83,9 +83,6 @@ class Workers:
         self._executor = ThreadPoolExecutor(self._count, thread_name_prefix="sweep")
         self._workers = [IsolatedWorker() for _ in range(self._count)]
         self._idle = self._workers.copy()
-
-    def __enter__(self) -> Workers:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._executor.shutdown(wait=False, cancel_futures=True)
