@@ -279,9 +279,7 @@ class Problem:
     longest: float = 60.0
 
     def __post_init__(self) -> None:
-        n = self.dynamics.robot.n
-        finite_array("start", self.start, (n,))
-        finite_array("start_velocity", np.zeros(n) if self.start_velocity is None else self.start_velocity, (n,))
+        _ = self.first  # which is checked as it is read
         check(self.duration is None or 0.0 < self.duration < np.inf, "duration", "above 0 s", self.duration)
         if self.cost.moving and (self.duration is None or self.via):
             raise InputError("cost", "tracks a trajectory: that needs a fixed duration, and no via points", self.cost)
@@ -309,7 +307,7 @@ class Problem:
         """Position and velocity (n,) at the start."""
         n = self.dynamics.robot.n
         qd = np.zeros(n) if self.start_velocity is None else self.start_velocity
-        return np.asarray(self.start, dtype=np.float64), np.asarray(qd, dtype=np.float64)
+        return finite_array("start", self.start, (n,)), finite_array("start_velocity", qd, (n,))
 
     @cached_property
     def clearance(self) -> Clearance | None:
