@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -27,8 +26,7 @@ from robodyn_ros.robot.tree import check_inertial
 from robodyn_ros.robot.urdf import limit_of, own_inertial, pose_of, read_elements
 
 
-@dataclass(frozen=True, eq=False)
-class UrdfLink:
+class UrdfLink(NamedTuple):
     """A link: its inertial in the link's frame, None without one, and the XML of its shapes."""
 
     name: str
@@ -39,8 +37,7 @@ class UrdfLink:
     shapes: tuple[ET.Element, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class UrdfJoint:
+class UrdfJoint(NamedTuple):
     """A joint; a value that the file lacks is None."""
 
     name: str
@@ -60,8 +57,7 @@ class UrdfJoint:
         return self.type != "fixed"
 
 
-@dataclass(frozen=True, eq=False)
-class Urdf:
+class Urdf(NamedTuple):
     """The links and joints of a URDF."""
 
     name: str
