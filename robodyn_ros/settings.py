@@ -209,17 +209,15 @@ def parameter_specs(settings: Any, prefix: str = "", of: str = "") -> list[Param
     for item in fields(settings):
         default, meta = getattr(settings, item.name), item.metadata
         text, constraints, choices = f"{meta['description']}{of}", "", ()
-        if "names" in meta:
-            default = list(default)
-        elif _is_vector(item):
-            default = list(default)
+        if "unit" in meta and not isinstance(default, int):
             text += f" [{meta['unit']}]"
+        if isinstance(default, tuple):
+            default = list(default)
+        if _is_vector(item):
             constraints = "{} numbers, {:g} … {:g}".format(len(default), *meta["range"])
         elif "choices" in meta and isinstance(default, str):
             choices = meta["choices"]()
             constraints = f"one of {', '.join(choices)}"
-        elif isinstance(default, float):
-            text += f" [{meta['unit']}]"
         name = parameter_name(item, prefix)
         specs.append(ParameterSpec(name, default, text, constraints, meta.get("range"), choices))
     return specs
