@@ -53,9 +53,8 @@ from robodyn_ros.simulation import Plant
 from robodyn_ros.simulation.devices import hardware_library
 from robodyn_ros.simulation.trial_run import trial_function
 
-DYNAMICS = ("rnea",)
-"""Default plugins, those of the nodes."""
-
+DYNAMICS = "rnea"
+"""The default plugin, that of the nodes."""
 
 CONTRACT = ("inverse", "forward", "mass_matrix", "coriolis_matrix", "gravity", "terms", "energy")
 """Functions of the dynamics that controllers and the simulator call."""
@@ -81,8 +80,8 @@ CONTACT = "contact"
 STEP = "step"
 """Name of the group with the control steps of the laws."""
 
-LAWS = ("computed_torque",)
-"""Laws by default, those that the nodes choose."""
+LAW = "computed_torque"
+"""The default law, that of the nodes."""
 
 GROUPS = (LOOPS, KINEMATICS, TOOL, STEP)
 """Groups that are compiled by default."""
@@ -97,8 +96,7 @@ PLANNER = "rnea"
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     add_arm(parser)
-    text = f"dynamics plugin, or several separated by commas (default: {', '.join(DYNAMICS)})"
-    add_option(parser, "--dynamics NAME", text, ",".join(DYNAMICS))
+    add_option(parser, "--dynamics NAME", "dynamics plugin, or several separated by commas", DYNAMICS)
     text = (
         f"functions of the dynamics, {LOOPS} (the simulator's loops), {KINEMATICS} (of every link) and {TOOL} (inverse "
         f"kinematics, and the planning of motions to a pose), {PREDICTION} (of the law of that name), {TRIALS} "
@@ -106,8 +104,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         "(default: all that the node and the simulator call by default)"
     )
     add_option(parser, "--of NAMES", text, ",".join((*CONTRACT, *GROUPS)))
-    text = f"control law whose step is compiled, or several separated by commas (default: {', '.join(LAWS)})"
-    add_option(parser, "--controller NAME", text, ",".join(LAWS))
+    text = "control law whose step is compiled, or several separated by commas"
+    add_option(parser, "--controller NAME", text, LAW)
     text = f"tool of {TOOL} and {CONTACT}, or several separated by commas (default: the last link that moves)"
     add_option(parser, "--tool LINK", text)
     add_option(parser, "--batch", "the functions for many states at once as well", bool)
@@ -213,7 +211,7 @@ Plugins = Iterable[tuple[str, CompiledDynamics]]
 
 
 def find_jobs(
-    robot: Robot, plugins: Plugins, names: str, batch: bool, tools: Sequence[str], laws: Sequence[str] = LAWS
+    robot: Robot, plugins: Plugins, names: str, batch: bool, tools: Sequence[str], laws: Sequence[str] = (LAW,)
 ) -> list[Job]:
     """List the libraries that the functions need, each once.
 
