@@ -20,6 +20,7 @@ from itertools import pairwise
 
 import numpy as np
 from scipy.interpolate import CubicSpline, make_interp_spline
+from scipy.ndimage import maximum_filter1d
 from scipy.signal import butter, sosfiltfilt
 
 from robodyn_ros.identification.recording.recording import RecordedTrack
@@ -88,9 +89,8 @@ class Segment:
         return np.asarray((np.abs(self.effort) >= limit).any(axis=1))
 
     def near(self, marked: Flags, reach: int) -> Flags:
-        """Which samples are marked or within a number of samples from a marked one, (N, k) as ``marked``."""
-        padded = np.pad(marked.astype(float), ((reach, reach), (0, 0)), mode="wrap" if self.periods else "constant")
-        return np.column_stack([np.convolve(column, np.ones(2 * reach + 1), "valid") for column in padded.T]) > 0.5
+        """Which samples are marked or within a number of samples from a marked one, in the shape of ``marked``."""
+        return maximum_filter1d(marked, 2 * reach + 1, axis=0, mode="wrap" if self.periods else "constant")
 
     def settled(self, cutoff: float, delay: float) -> slice:
         """The samples that lie so far from the edges that the filter has settled."""
