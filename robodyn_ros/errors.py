@@ -10,6 +10,7 @@ compared by ``difflib``, whole and word by word. The beginning of a word stands 
 
 from __future__ import annotations
 
+import copyreg
 import os
 import re
 import signal
@@ -59,11 +60,7 @@ class RobodynError(ValueError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A pickle or a copy is made of the message and the attributes, without the arguments of the original."""
-        return _again, (type(self), self.args), vars(self)
-
-
-def _again(kind: type[RobodynError], args: tuple[Any, ...]) -> RobodynError:
-    return kind.__new__(kind, *args)
+        return copyreg.__newobj__, (type(self), *self.args), vars(self)  # type: ignore[attr-defined]
 
 
 class RobotDescriptionError(RobodynError):

@@ -245,24 +245,18 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]
         finally:
             self._depth -= 1
 
-    def construct_integer(self, node: Any) -> int:
-        line = node.start_mark.line + 1
+    def construct_number(self, node: Any) -> int | float:
+        line, is_whole = node.start_mark.line + 1, node.tag == f"{PREFIX}int"
         try:
-            value: int = self.construct_yaml_int(node)
+            value: int | float = self.construct_yaml_int(node) if is_whole else self.construct_yaml_float(node)
         except ValueError as cause:
             raise YamlError(f"{node.value[:40]!r} is no number", line) from cause
-        if not -(2**63) <= value < 2**63:
+        if is_whole and not -(2**63) <= value < 2**63:
             raise YamlError(f"the number {node.value[:40]} has more than 64 bits", line)
         return value
 
-    def construct_number(self, node: Any) -> float:
-        try:
-            return float(self.construct_yaml_float(node))
-        except ValueError as cause:
-            raise YamlError(f"{node.value[:40]!r} is no number", node.start_mark.line + 1) from cause
 
-
-_Loader.add_constructor(f"{PREFIX}int", _Loader.construct_integer)
+_Loader.add_constructor(f"{PREFIX}int", _Loader.construct_number)
 _Loader.add_constructor(f"{PREFIX}float", _Loader.construct_number)
 _Loader.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in found if tag != f"{PREFIX}timestamp"]

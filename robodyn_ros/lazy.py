@@ -38,10 +38,7 @@ def shown(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
         setattr(sys.modules[package], name, found)
         return found
 
-    def listed() -> list[str]:
-        return sorted(sys.modules[package].__all__)
-
-    return find, listed
+    return find, lambda: sorted(sys.modules[package].__all__)
 
 
 def _homes(package: str) -> dict[str, str]:

@@ -140,33 +140,27 @@ def check_value(name: str, item: Field[Any], value: object) -> None:
     Raises:
         ConfigurationError: it is not a finite number within the range, or none of the choices.
     """
-    wanted = next((check for kind, check in CHECKS.items() if kind in item.metadata), _wanted_numbers)(item, value)
-    if wanted:
+    if wanted := _wanted(item, value):
         raise ConfigurationError(f"{name}: must be {wanted}")
 
 
-def _wanted_text(item: Field[Any], value: Any) -> str:
+def _wanted(item: Field[Any], value: Any) -> str:
     """The requirement that a value breaks; "" if it keeps it."""
-    return "" if isinstance(value, str) else f"a text, not {value!r}"
-
-
-def _wanted_names(item: Field[Any], value: Any) -> str:
-    """Likewise."""
-    if not (isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value)):
-        return f"a list of names, not {value!r}"
-    return f"{NONE} alone, or names without it, not {', '.join(value)}" if NONE in value and len(value) > 1 else ""
-
-
-def _wanted_choice(item: Field[Any], value: Any) -> str:
-    """Likewise."""
-    choices = item.metadata["choices"]()
-    if type(value) is type(item.default) and value in choices:
-        return ""
-    return one_of(value, map(str, choices))
+    if "text" in item.metadata:
+        return "" if isinstance(value, str) else f"a text, not {value!r}"
+    if "names" in item.metadata:
+        if not (isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value)):
+            return f"a list of names, not {value!r}"
+        return f"{NONE} alone, or names without it, not {', '.join(value)}" if NONE in value and len(value) > 1 else ""
+    if "choices" in item.metadata:
+        choices = item.metadata["choices"]()
+        is_one = type(value) is type(item.default) and value in choices
+        return "" if is_one else one_of(value, map(str, choices))
+    return _wanted_numbers(item, value)
 
 
 def _wanted_numbers(item: Field[Any], value: Any) -> str:
-    """Likewise, of a number or a vector."""
+    """Likewise, for a number or a vector."""
     if not isinstance(item.default, tuple):
         kind = "a whole number " if isinstance(item.default, int) else ""
         return "" if _is_allowed(item, value) else f"{kind}{_allowed(item)}, not {value!r}"
@@ -174,14 +168,6 @@ def _wanted_numbers(item: Field[Any], value: Any) -> str:
     if len(numbers) == len(item.default) and all(_is_allowed(item, one) for one in numbers):
         return ""
     return f"{len(item.default)} numbers {_allowed(item)}, not {numbers}"
-
-
-CHECKS: dict[str, Callable[[Field[Any], Any], str]] = {
-    "text": _wanted_text,
-    "names": _wanted_names,
-    "choices": _wanted_choice,
-}
-"""Kind of a field, by its metadata → the check of its value; that of numbers if there is none."""
 
 
 def _is_allowed(item: Field[Any], value: Any) -> bool:
@@ -223,17 +209,15 @@ def parameter_specs(settings: Any, prefix: str = "", of: str = "") -> list[Param
     for item in fields(settings):
         default, meta = getattr(settings, item.name), item.metadata
         text, constraints, choices = f"{meta['description']}{of}", "", ()
-        if "names" in meta:
-            default = list(default)
-        elif _is_vector(item):
-            default = list(default)
+        if "unit" in meta and not isinstance(default, int):
             text += f" [{meta['unit']}]"
+        if isinstance(default, tuple):
+            default = list(default)
+        if _is_vector(item):
             constraints = "{} numbers, {:g} … {:g}".format(len(default), *meta["range"])
         elif "choices" in meta and isinstance(default, str):
             choices = meta["choices"]()
             constraints = f"one of {', '.join(choices)}"
-        elif isinstance(default, float):
-            text += f" [{meta['unit']}]"
         name = parameter_name(item, prefix)
         specs.append(ParameterSpec(name, default, text, constraints, meta.get("range"), choices))
     return specs

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -318,8 +318,6 @@ def identify(
         InputError: a recording cannot be read or shows too little, or there is no such setting.
         ConfigurationError: a setting is out of range, or a bag is to be read and rosbags is not installed.
     """
-    from dataclasses import fields
-
     from robodyn_ros.identification import IdentificationSettings, Recording, SignalSettings, prepare, read_recording
     from robodyn_ros.identification import identify as identify_samples
     from robodyn_ros.identification.samples import RecordedSamples

@@ -6,6 +6,7 @@
 import json
 import os
 import pkgutil
+import re
 import signal
 import subprocess
 import sys
@@ -23,7 +24,7 @@ from robodyn_ros import cli
 from robodyn_ros.cli import main as command
 from robodyn_ros.cli import plugins
 from robodyn_ros.cli.console import WIDTH, console, simple_table
-from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.cli.verb import ExitCode, verb_help
 from robodyn_ros.errors import ConfigurationError, PluginError
 from robodyn_ros.files import find
 from robodyn_ros.plugins import GROUPS, load
@@ -78,11 +79,11 @@ def test_help_fits_80_columns(arguments):
 
 @pytest.mark.parametrize("name", command.VERBS)
 def test_help_of_a_verb_has_examples_that_its_parser_takes(name):
-    examples = Verb.of(name).examples
+    examples = verb_help(name)[2].splitlines()[1:]
     assert len(examples) >= 3
-    for line, _ in examples:
+    for line in examples:
         assert line in help_of(name)
-        program, *arguments = line.split()
+        program, *arguments = re.split(" {2,}", line.strip())[0].split()
         assert program == "robodyn"
         assert command.parse(command.command_parser([name]), arguments).verb == name
 

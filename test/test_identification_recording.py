@@ -290,11 +290,11 @@ def test_threads_unpack_one_after_the_other():
     """Each puts functions into rosbags, and then those back that were there."""
 
     def unpack():
-        with within_limit():
+        with within_limit(Path("a.mcap")):
             pass
 
     before, thread = storage_mcap.zstd, Thread(target=unpack)
-    with within_limit():
+    with within_limit(Path("a.mcap")):
         thread.start()
         thread.join(0.05)
         assert thread.is_alive()

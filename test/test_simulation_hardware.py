@@ -11,6 +11,7 @@ import pytest
 from truth import Pinocchio
 
 import robodyn_ros as rd
+from robodyn_ros.control.drives import DriveCompensation
 from robodyn_ros.errors import ConfigurationError, InputError, RobodynError
 from robodyn_ros.simulation.hardware import DriveModel
 from robodyn_ros.tasks import make_simulated
@@ -226,7 +227,8 @@ def test_what_drives_add_by_themselves():
     model = rd.create_dynamics("rnea", ROBOT, gravity=GRAVITY, viscous=[4.0, 3.0, 2.0], coulomb=[6.0, 5.0, 4.0])
     gravity = truth.inverse(q, 0.0 * q, 0.0 * q)
     coriolis = truth.inverse(q, qd, 0.0 * q) - gravity
-    added = DriveModel(model, ["gravity.elevator", "coriolis.shoulder", "friction.wrist"]).effort(q, qd)
+    terms = ["gravity.elevator", "coriolis.shoulder", "friction.wrist"]
+    added = DriveModel(model, DriveCompensation.of(ROBOT, terms)).effort(q, qd)
     np.testing.assert_allclose(added, [gravity[0], coriolis[1], -0.02 - 4.0 * np.tanh(1.0)], rtol=1e-9)
     assert abs(coriolis[1]) > 1e-3
 

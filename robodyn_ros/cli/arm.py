@@ -12,11 +12,13 @@ import re
 import sys
 from argparse import ArgumentParser, Namespace, _ActionsContainer
 from collections.abc import Sequence
+from itertools import accumulate
 from math import isfinite, isnan
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from robodyn_ros.checks import check
 from robodyn_ros.cli.verb import add_option, number
 from robodyn_ros.control import Trajectory, durations, rest_to_rest
 from robodyn_ros.control.limits import check_position_limits
@@ -156,8 +158,7 @@ def _joints_given(robot: Robot, args: Namespace) -> tuple[list[str] | None, dict
     for text in args.locked:
         name, _, position = text.partition("=")
         name, at = name.strip(), number(position)
-        if isnan(at):
-            raise InputError("--lock", f"must be a joint's name and its position, name=0.03, not {text!r}")
+        check(not isnan(at), "--lock", "a joint's name and its position, name=0.03", text)
         locked[name] = at
         for joint in robot.joints:
             if joint.name == name and not joint.lower <= at <= joint.upper:
@@ -221,9 +222,8 @@ def tour(speed: float = 1.0) -> Tour:
     """
     stops: Array = np.array([POSES[name] for name in TOUR])
     limits = speed * np.array(VELOCITY), speed**2 * np.array(ACCELERATION)
-    arrivals = [0.0]
-    for duration in durations(stops, *limits).tolist():
-        arrivals.append(arrivals[-1] + REST + duration)
+    legs = durations(stops, *limits).tolist()
+    arrivals = list(accumulate(legs, lambda arrival, duration: arrival + REST + duration, initial=0.0))
     times = [time for arrival in arrivals for time in (arrival, arrival + REST)]
     return Tour(rest_to_rest(np.repeat(stops, 2, axis=0), times), tuple(arrivals))
 

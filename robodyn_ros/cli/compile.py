@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -53,9 +53,8 @@ from robodyn_ros.simulation import Plant
 from robodyn_ros.simulation.devices import hardware_library
 from robodyn_ros.simulation.trial_run import trial_function
 
-DYNAMICS = ("rnea",)
-"""Default plugins, those of the nodes."""
-
+DYNAMICS = "rnea"
+"""The default plugin, that of the nodes."""
 
 CONTRACT = ("inverse", "forward", "mass_matrix", "coriolis_matrix", "gravity", "terms", "energy")
 """Functions of the dynamics that controllers and the simulator call."""
@@ -81,8 +80,8 @@ CONTACT = "contact"
 STEP = "step"
 """Name of the group with the control steps of the laws."""
 
-LAWS = ("computed_torque",)
-"""Laws by default, those that the nodes choose."""
+LAW = "computed_torque"
+"""The default law, that of the nodes."""
 
 GROUPS = (LOOPS, KINEMATICS, TOOL, STEP)
 """Groups that are compiled by default."""
@@ -94,21 +93,10 @@ PLANNER = "rnea"
 """Plugin that plans motions to a pose."""
 
 
-class CompiledEntry(NamedTuple):
-    """A compiled function, as the table shows it."""
-
-    dynamics: str | None  # the plugin, None for kinematics
-    function: str
-    size: int  # of the library [byte]
-    seconds: float  # time to write and compile it, or to find it [s]
-    cached: bool  # the cache had it
-
-
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     add_arm(parser)
-    text = f"dynamics plugin, or several separated by commas (default: {', '.join(DYNAMICS)})"
-    add_option(parser, "--dynamics NAME", text, ",".join(DYNAMICS))
+    add_option(parser, "--dynamics NAME", "dynamics plugin, or several separated by commas", DYNAMICS)
     text = (
         f"functions of the dynamics, {LOOPS} (the simulator's loops), {KINEMATICS} (of every link) and {TOOL} (inverse "
         f"kinematics, and the planning of motions to a pose), {PREDICTION} (of the law of that name), {TRIALS} "
@@ -116,8 +104,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         "(default: all that the node and the simulator call by default)"
     )
     add_option(parser, "--of NAMES", text, ",".join((*CONTRACT, *GROUPS)))
-    text = f"control law whose step is compiled, or several separated by commas (default: {', '.join(LAWS)})"
-    add_option(parser, "--controller NAME", text, ",".join(LAWS))
+    text = "control law whose step is compiled, or several separated by commas"
+    add_option(parser, "--controller NAME", text, LAW)
     text = f"tool of {TOOL} and {CONTACT}, or several separated by commas (default: the last link that moves)"
     add_option(parser, "--tool LINK", text)
     add_option(parser, "--batch", "the functions for many states at once as well", bool)
@@ -144,8 +132,7 @@ def run(args: Namespace) -> ExitCode:
     except OSError as cause:
         raise CacheError(f"{folder} cannot be written to: {cause.strerror}") from cause
     if args.json:
-        functions = [item._asdict() for item in compiled]
-        print_json({"robot": robot.name, "folder": str(folder), "functions": functions})
+        print_json({"robot": robot.name, "folder": str(folder), "functions": compiled})
     else:
         _show(compiled, folder)
     return ExitCode.YES
@@ -163,18 +150,24 @@ AHEAD = 8
 """Greatest number of functions whose code is written while others are compiled; the code takes memory."""
 
 
-def _compile(jobs: list[Job]) -> Iterator[CompiledEntry]:
-    """Compile the functions on all processors, and show the progress on stderr."""
+def _compile(jobs: list[Job]) -> Iterator[dict[str, Any]]:
+    """Compile the functions on all processors, and show the progress on stderr.
+
+    Yields:
+        For each function: plugin and name of the function; size of its library [byte]; time to write and compile it, or
+        to find it [s]; whether the cache had it.
+    """
     with tracked(total=len(jobs)) as update:
         begun: deque[tuple[Job, Path | Build, float, bool]] = deque()
 
-        def first_of_them() -> CompiledEntry:
+        def first_of_them() -> dict[str, Any]:
             job, made, writing, cached = begun.popleft()
             update(description=f"{job.dynamics or ''} {job.title}")
             path = made.wait() if isinstance(made, Build) else made
             seconds = writing + (made.seconds if isinstance(made, Build) else 0.0)
             update(advance=1)
-            return CompiledEntry(job.dynamics, job.title, path.stat().st_size, seconds, cached)
+            about = {"dynamics": job.dynamics, "function": job.title, "size": path.stat().st_size}
+            return about | {"seconds": seconds, "cached": cached}
 
         for job in jobs:
             written: list[str] = []
@@ -193,11 +186,11 @@ def _compile(jobs: list[Job]) -> Iterator[CompiledEntry]:
             yield first_of_them()
 
 
-def _show(compiled: list[CompiledEntry], folder: Path) -> None:
+def _show(compiled: list[dict[str, Any]], folder: Path) -> None:
     rows = []
     for item in compiled:
-        numbers = f"{item.size / 1024:.0f}", f"{item.seconds:.2f}"
-        rows.append((item.dynamics or "", item.function, *numbers, "was there" if item.cached else "compiled"))
+        numbers = f"{item['size'] / 1024:.0f}", f"{item['seconds']:.2f}"
+        rows.append((item["dynamics"] or "", item["function"], *numbers, "was there" if item["cached"] else "compiled"))
     out = console()
     out.print(simple_table(("Dynamics", "Function", "KiB", "s", ""), rows, left=(0, 1, 4)))
     out.print("For robots with the same processor, without compiler or CasADi, copy the folder")
@@ -218,7 +211,7 @@ Plugins = Iterable[tuple[str, CompiledDynamics]]
 
 
 def find_jobs(
-    robot: Robot, plugins: Plugins, names: str, batch: bool, tools: Sequence[str], laws: Sequence[str] = LAWS
+    robot: Robot, plugins: Plugins, names: str, batch: bool, tools: Sequence[str], laws: Sequence[str] = (LAW,)
 ) -> list[Job]:
     """List the libraries that the functions need, each once.
 

@@ -31,14 +31,14 @@ from robodyn_ros.cli.console import check_file, console, print_json, simple_tabl
 from robodyn_ros.cli.verb import ExitCode, add_option, add_parameters, gather, values_of
 from robodyn_ros.control.contact import ProposedThresholds, observe_motion, propose_thresholds
 from robodyn_ros.control.drives import CompensationSettings, DriveCompensation
-from robodyn_ros.control.laws.base import SMOOTHING, FrictionCompensation
+from robodyn_ros.control.laws.base import SMOOTHING
 from robodyn_ros.control.loop_settings import loop_default_values, model_parameters
 from robodyn_ros.control.momentum_observer import MomentumObserver
-from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.recording import Recording, read_recording
 from robodyn_ros.robot import Array, Robot
 from robodyn_ros.settings import TOOL
+from robodyn_ros.simulation.hardware import DriveModel
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -70,7 +70,7 @@ def run(args: Namespace) -> ExitCode:
     t, q = recording.position
     qd, efforts = np.gradient(q, t, axis=0), _efforts(recording, t)
     if recording.commanded is not None:
-        efforts = efforts + _added(dynamics, drives, q, qd)
+        efforts = efforts + DriveModel(dynamics, drives).effort(q, qd, SMOOTHING)
     observer = MomentumObserver(dynamics, args.tool or values[TOOL.name], args.gain)
     found = observe_motion(observer, t, q, qd, efforts)
     proposed = propose_thresholds(t, found, args.hours, args.chance)
@@ -90,14 +90,6 @@ def _efforts(recording: Recording, t: Array) -> Array:
     if track is None:
         raise InputError("recording", f"{recording.name} has no efforts", recording.name)
     return track.values[np.clip(np.searchsorted(track.t, t, side="right") - 1, 0, None)]
-
-
-def _added(dynamics: Dynamics, drives: DriveCompensation, q: Array, qd: Array) -> Array:
-    """The efforts that the drives add to those commanded, (N, n)."""
-    coriolis = np.einsum("kij,kj->ki", dynamics.coriolis_matrix(q, qd), qd)
-    friction = FrictionCompensation(dynamics).against(qd, SMOOTHING)
-    added: Array = drives.gravity * dynamics.gravity(q) + drives.coriolis * coriolis + drives.friction * friction
-    return added
 
 
 def _parameters(robot: Robot, proposed: ProposedThresholds, args: Namespace) -> dict[str, Any]:

@@ -15,11 +15,10 @@ try:  # Ctrl-C may come while the command is still being imported
     from argparse import SUPPRESS, Action, ArgumentParser, Namespace, RawDescriptionHelpFormatter
     from collections.abc import Collection, Iterator, Mapping, Sequence
     from io import TextIOWrapper
-    from types import FrameType
-    from typing import Any, NoReturn
+    from typing import Any
 
     from robodyn_ros import __version__
-    from robodyn_ros.cli.verb import ExitCode, Verb, VerbHelp, VerbParser
+    from robodyn_ros.cli.verb import ExitCode, VerbHelp, VerbParser, verb_help, verb_module
     from robodyn_ros.errors import InputError, RobodynError, RobotDescriptionWarning, is_it, nearest
     from robodyn_ros.plugins import origin
     from robodyn_ros.robot.description import read_document
@@ -55,8 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit code, an :class:`ExitCode`.
     """
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _unwind)
+    for number in (signal.SIGTERM, signal.SIGHUP):  # unwind the stack as Ctrl-C does, so that started processes end
+        signal.signal(number, lambda number, _: sys.exit(128 + number))  # the shell's exit code for a signal
     warnings.simplefilter("ignore", RobotDescriptionWarning)  # a verb prints them
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # of a terminal that lacks a character, as one of Latin-1 lacks θ
@@ -111,7 +110,7 @@ def _run(line: list[str]) -> int:
     given = parse(parser, line)
     _refuse_overwriting(given)
     try:
-        return int(Verb.of(given.verb).module.run(given))
+        return int(verb_module(given.verb).run(given))
     except RobodynError as problem:  # a message begins with the name of the wrong argument
         name, _, said = str(problem).partition(": ")
         option = "" if problem.place else option_of(verb_parsers(parser)[given.verb], given, name)
@@ -194,11 +193,6 @@ PARAMETER_OPTIONS = ("-p", "--params")
 """Options by which verbs take parameters."""
 
 
-def _unwind(number: int, frame: FrameType | None) -> NoReturn:
-    """Unwind the stack as Ctrl-C does, so that started processes end; the exit code is the shell's for a signal."""
-    raise SystemExit(128 + number)
-
-
 def command_parser(wanted: Collection[str] = VERBS) -> ArgumentParser:
     """Return the parser of the command line.
 
@@ -210,12 +204,11 @@ def command_parser(wanted: Collection[str] = VERBS) -> ArgumentParser:
     parser = VerbParser("robodyn", description=text, epilog=EPILOG, formatter_class=RawDescriptionHelpFormatter)
     parser.add_argument("-V", "--version", action="version", version=f"robodyn {__version__}")
     subparsers = parser.add_subparsers(title="verbs", dest="verb", metavar="<verb>", required=True)
-    for name, verb in ((name, Verb.of(name)) for name in VERBS):
-        own = subparsers.add_parser(
-            name, help=verb.summary, description=verb.description, epilog=verb.epilog, formatter_class=VerbHelp
-        )
+    for name in VERBS:
+        summary, text, epilog = verb_help(name)
+        own = subparsers.add_parser(name, help=summary, description=text, epilog=epilog, formatter_class=VerbHelp)
         if name in wanted:
-            verb.module.add_arguments(own)
+            verb_module(name).add_arguments(own)
             own.order()
     return parser
 

@@ -21,12 +21,11 @@ import sys
 import time
 from argparse import Namespace, _ActionsContainer
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from select import select
 from tempfile import TemporaryDirectory
-from typing import IO, Any, NoReturn
+from typing import IO, Any, NamedTuple, NoReturn
 
 from robodyn_ros.cli.verb import GivenParameters, add_option, only_with
 from robodyn_ros.control.parameter_file import LoadedParameters, parameters_text, read_parameters
@@ -180,8 +179,7 @@ class ProcessError(RobodynError):
     """A process has ended too early or has failed; the message has the last lines of its log."""
 
 
-@dataclass(frozen=True)
-class GroupProcess:
+class GroupProcess(NamedTuple):
     """One process of a group.
 
     Attributes:
@@ -210,7 +208,7 @@ class GroupProcess:
             os.killpg(self.process.pid, number)
 
 
-class ProcessGroup:
+class ProcessGroup(AbstractContextManager["ProcessGroup"]):
     """Nodes as processes; at the end of the ``with`` block all of them have ended.
 
     Each process has a session of its own, so that Ctrl-C in the terminal reaches only the process that started them,
@@ -227,9 +225,6 @@ class ProcessGroup:
         self._env = dict(env)
         self._folder = folder
         self._processes: list[GroupProcess] = []
-
-    def __enter__(self) -> ProcessGroup:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()
@@ -304,10 +299,8 @@ class ProcessGroup:
                 each.signal(signal.SIGINT)
             end = time.monotonic() + GRACE
             for each in self._processes:
-                try:
+                with suppress(subprocess.TimeoutExpired):  # it is killed below
                     each.process.wait(max(0.0, end - time.monotonic()))
-                except subprocess.TimeoutExpired:
-                    continue  # killed below
         finally:  # even if interrupted again
             for each in self._processes:
                 each.signal(signal.SIGKILL)

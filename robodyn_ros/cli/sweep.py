@@ -46,8 +46,6 @@ from robodyn_ros.simulation.sweeps.sweep import need_pyarrow, sweep
 from robodyn_ros.simulation.trial import stop_line
 from robodyn_ros.simulation.trial_files import plot_trial
 
-ProgressCallback = Callable[[int, Rows], None]
-
 REPORT = ("report.html", "report.png")
 """Files that are written beside the results."""
 
@@ -187,7 +185,7 @@ def choose_backend(args: Namespace) -> AbstractContextManager[Backend]:
 
 
 @contextmanager
-def progress(total: int) -> Iterator[ProgressCallback]:
+def progress(total: int) -> Iterator[Callable[[int, Rows], None]]:
     """Show on stderr how many cases are done and failed, and the time that is left.
 
     Args:

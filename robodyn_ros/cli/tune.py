@@ -70,13 +70,12 @@ def run(args: Namespace) -> ExitCode:
     return ExitCode.YES if after.violation <= 0.0 else ExitCode.NO
 
 
-def _compare(study: Study, task: TuningTask, best: Tuned, backend: Backend) -> tuple[Score, Score]:
+def _compare(study: Study, task: TuningTask, best: Tuned, backend: Backend) -> list[Score]:
     """Score the gains of the study and the tuned ones on cases that the search has not seen."""
     robot, count, worst = reload_robot(study.urdf), task.settings.unseen, task.settings.worst
     hand_made = replace(study, controllers=study.controllers[:1])
     both = [unseen(each, count) for each in (hand_made, with_gains(study, best.controller, task.tuned(best.gains)))]
-    before, after = (score(each, count, backend, worst, robot) for each in both)
-    return before, after
+    return [score(each, count, backend, worst, robot) for each in both]
 
 
 @contextmanager

@@ -14,12 +14,13 @@ import re
 from argparse import Action, ArgumentError, ArgumentParser, Namespace, RawDescriptionHelpFormatter, _ActionsContainer
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from enum import IntEnum
 from importlib import import_module
 from importlib.util import find_spec
 from math import nan
 from pathlib import Path
+from textwrap import dedent, indent
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -43,49 +44,27 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130  # Ctrl-C
 
 
-@dataclass(frozen=True)
-class Verb:
-    """A verb of the command ``robodyn``.
+def verb_module(name: str) -> ModuleType:
+    """The file of a verb, with ``add_arguments`` and ``run``.
 
-    A verb is one file in this folder, and its name in the list of :mod:`robodyn_ros.cli.main`. The docstring of the
-    file is the help of the verb. The file defines ``add_arguments``, which adds the verb's arguments to its parser, and
-    ``run``, which does the job. The file of a verb is imported when the verb is called, and for no other.
-
-    Attributes:
-        name: of the verb.
-        summary: one line for the list of verbs: the first line of the docstring, behind the verb's name.
-        description: description of the verb, for its own help: the following paragraphs.
-        examples: (command line, its effect), for its own help: the lines after ``Examples:``, with at least two spaces
-            between the two.
+    A verb is one file in this folder, and its name in the list of :mod:`robodyn_ros.cli.main`. The file defines
+    ``add_arguments``, which adds the verb's arguments to its parser, and ``run``, which does the job. A verb's
+    file is imported when the verb is called, and for no other.
     """
+    return import_module(f"robodyn_ros.cli.{name}")
 
-    name: str
-    summary: str
-    description: str
-    examples: tuple[tuple[str, str], ...]
 
-    @classmethod
-    def of(cls, name: str) -> Verb:
-        """The verb of a name; its help is read from its file, which is not imported."""
-        spec = find_spec(f"robodyn_ros.cli.{name}")
-        assert spec is not None and spec.origin is not None
-        head, _, text = Path(spec.origin).read_text(encoding="utf-8").split('"""')[1].partition("\n\n")
-        description, _, examples = text.partition("\n\nExamples:\n")
-        pairs = (re.split(r" {2,}", line.strip(), maxsplit=1) for line in examples.strip().splitlines())
-        summary = head.partition(": ")[2].removesuffix(".")
-        return cls(name, summary, description, tuple((a, b) for a, b in pairs))
+def verb_help(name: str) -> tuple[str, str, str]:
+    """The help of a verb: one line for the list of verbs, and the description and the examples of its own help.
 
-    @property
-    def module(self) -> ModuleType:
-        """Its file, with ``add_arguments`` and ``run``."""
-        return import_module(f"robodyn_ros.cli.{self.name}")
-
-    @property
-    def epilog(self) -> str:
-        """The examples, for the foot of the help."""
-        width = max((len(command) for command, _ in self.examples), default=0)
-        lines = [f"  {command:<{width}}  {effect}" for command, effect in self.examples]
-        return "\n".join(["examples:", *lines])
+    It is the docstring of the verb's file, which is read, but not imported: the first line behind the verb's name; the
+    following paragraphs; and the lines after ``Examples:``, command lines with their effects in a column of their own.
+    """
+    spec = find_spec(f"robodyn_ros.cli.{name}")
+    assert spec is not None and spec.origin is not None
+    head, _, text = Path(spec.origin).read_text(encoding="utf-8").split('"""')[1].partition("\n\n")
+    description, _, examples = text.partition("\n\nExamples:\n")
+    return head.partition(": ")[2].removesuffix("."), description, f"examples:\n{indent(dedent(examples), '  ')}"
 
 
 def add_gravity(parser: _ActionsContainer) -> None:

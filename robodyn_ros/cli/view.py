@@ -28,7 +28,7 @@ from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any
 
 from robodyn_ros.cli.arm import OWN_GAINS, POSES, add_arm, arm_settings, arm_source, chooses_joints, chosen_arm
 from robodyn_ros.cli.console import console
@@ -68,7 +68,7 @@ def run(args: Namespace) -> ExitCode:
     of_arm = ("joints", "locked", "root", "tip", "params", "given", "controller", "dynamics", "accept")
     only_with(args, not args.attach, "without --attach, which shows an arm with its parameters,", *of_arm)
     namespace = namespace_of(args, args.attach, "with --attach")
-    shown, start = _Arm({}, None) if args.attach else _arm(args)
+    shown, start = ({}, None) if args.attach else _arm(args)
     check_free(args.host, args.port)
     with (
         TemporaryDirectory(prefix="robodyn-") as folder,
@@ -87,15 +87,8 @@ def run(args: Namespace) -> ExitCode:
         group.stay()
 
 
-class _Arm(NamedTuple):
-    """The arm of the command line."""
-
-    shown: dict[str, Any]  # parameters of the viewer
-    start: Callable[[ProcessGroup], object] | None  # of simulator and controller, if it has masses
-
-
-def _arm(args: Namespace) -> _Arm:
-    """Read the arm and check its parameters."""
+def _arm(args: Namespace) -> tuple[dict[str, Any], Callable[[ProcessGroup], object] | None]:
+    """Read the arm, and return parameters of the viewer, and what starts simulator and controller, if it has masses."""
     document = read_document(arm_source(args))
     robot = chosen_arm(build(document, arm_settings(args)), args=args)
     given = node_parameters(args, robot)
@@ -114,9 +107,9 @@ def _arm(args: Namespace) -> _Arm:
         pictured |= {f"poses.{name}": list(q) for name, q in POSES.items()}
     if not any(body.inertial.mass for body in robot.bodies):
         print(f"{robot.name} has no masses: the viewer poses it, without simulator and controller", file=sys.stderr)
-        return _Arm({**pictured, "posed": True}, None)
+        return {**pictured, "posed": True}, None
     start = partial(start_arm, parameters=model, controller=args.controller, given=given)
-    return _Arm({**pictured, "use_sim_time": True}, start)
+    return {**pictured, "use_sim_time": True}, start
 
 
 def url(group: ProcessGroup, viewer: GroupProcess) -> str:

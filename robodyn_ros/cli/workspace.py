@@ -25,7 +25,6 @@ Examples:
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -160,14 +159,11 @@ def _rows(kinematics: Kinematics, link: str, plane: str) -> tuple[int, ...]:
 
 def _write(found: Cells, robot: Robot, args: Namespace, title: str, label: str) -> dict[str, str]:
     """Write the cloud of all cells, and a picture of them: option → file."""
-    writers: dict[str, Callable[[Path], None]] = {
-        "out": lambda path: write_ply(path, found.centers, found.values),
-        "plot": lambda path: _draw(path, found, robot, args, title, label),
-    }
-    written = {option: getattr(args, option) for option in writers if getattr(args, option) is not None}
-    for option, path in written.items():
-        make_file(f"--{option}", path, writers[option])
-    return {option: str(path) for option, path in written.items()}
+    if args.out is not None:
+        make_file("--out", args.out, lambda path: write_ply(path, found.centers, found.values))
+    if args.plot is not None:
+        make_file("--plot", args.plot, lambda path: _draw(path, found, robot, args, title, label))
+    return {option: str(path) for option, path in (("out", args.out), ("plot", args.plot)) if path is not None}
 
 
 def _draw(path: Path, found: Cells, robot: Robot, args: Namespace, title: str, label: str) -> None:

@@ -100,17 +100,17 @@ def block_html(blocks: Iterable[page.Block]) -> str:
     return "\n".join(_blocks(blocks))
 
 
+FORMS = {page.TextBlock: "<p>{}</p>", page.VerdictBlock: '<p class="verdict">{}</p>', page.HeadingBlock: "<h3>{}</h3>"}
+"""Block of prose → its element."""
+
+
 def _blocks(blocks: Iterable[page.Block]) -> Iterator[str]:
     for block in blocks:
         match block:
-            case page.TextBlock(content):
-                yield f"<p>{_prose(content)}</p>"
-            case page.VerdictBlock(content):
-                yield f'<p class="verdict">{_prose(content)}</p>'
-            case page.HeadingBlock(content):
-                yield f"<h3>{_prose(content)}</h3>"
             case page.CodeBlock(content):
                 yield f"<pre><code>{escape(content)}</code></pre>"
+            case page.ProseBlock(content):
+                yield FORMS[type(block)].format(_prose(content))
             case page.ListBlock(items):
                 yield "<ul>\n" + "\n".join(f"<li>{_prose(item)}</li>" for item in items) + "\n</ul>"
             case page.PictureBlock(content, kind, description, size):

@@ -84,17 +84,17 @@ def _row(equation: page.SumBlock | page.MatrixBlock) -> str:
     return rf"{equation.name} &= \begin{{pmatrix}} {body} \end{{pmatrix}}"
 
 
+FORMS = {page.TextBlock: "{}\n", page.VerdictBlock: "\\textbf{{{}}}\n", page.HeadingBlock: r"\subsubsection*{{{}}}"}
+"""Block of prose → its form in LaTeX."""
+
+
 def _blocks(blocks: Iterable[page.Block]) -> Iterator[str]:
     for block in blocks:
         match block:
-            case page.TextBlock(content):
-                yield f"{_prose(content)}\n"
-            case page.VerdictBlock(content):
-                yield rf"\textbf{{{_prose(content)}}}" + "\n"
-            case page.HeadingBlock(content):
-                yield rf"\subsubsection*{{{_prose(content)}}}"
             case page.CodeBlock(content):
                 yield "\n\n".join(rf"\texttt{{{_prose(page.Literal(line))}}}" for line in content.splitlines()) + "\n"
+            case page.ProseBlock(content):
+                yield FORMS[type(block)].format(_prose(content))
             case page.ListBlock(items):
                 lines = "\n".join(rf"\item {{}}{_prose(item)}" for item in items)
                 yield f"\\begin{{itemize}}\n{lines}\n\\end{{itemize}}"
@@ -110,8 +110,7 @@ def _blocks(blocks: Iterable[page.Block]) -> Iterator[str]:
                     yield rf"{'{}' if line.startswith(('[', '*')) else ''}{line} \\"  # \\[ and \\* are commands
                 yield r"\end{longtable}"
             case page.DetailsBlock(summary, inner):
-                yield rf"\subsubsection*{{{_prose(summary)}}}"
-                yield from _blocks(inner)
+                yield from _blocks((page.HeadingBlock(summary), *inner))
 
 
 def _prose(text: str) -> str:
@@ -166,17 +165,17 @@ def markdown(document: page.Document) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+MARKDOWN_FORMS = {page.TextBlock: "{}", page.VerdictBlock: "**{}**", page.HeadingBlock: "### {}"}
+"""Block of prose → its form in Markdown."""
+
+
 def _markdown_blocks(blocks: Iterable[page.Block]) -> Iterator[str]:
     for block in blocks:
         match block:
-            case page.TextBlock(content):
-                yield _markdown_prose(content)
-            case page.VerdictBlock(content):
-                yield f"**{_markdown_prose(content)}**"
-            case page.HeadingBlock(content):
-                yield f"### {_markdown_prose(content)}"
             case page.CodeBlock(content):
                 yield "\n".join(f"    {line}" for line in content.splitlines())
+            case page.ProseBlock(content):
+                yield MARKDOWN_FORMS[type(block)].format(_markdown_prose(content))
             case page.ListBlock(items):
                 yield "\n".join(f"- {_markdown_prose(item)}" for item in items)
             case page.PictureBlock(content, kind, description, _):
@@ -188,8 +187,7 @@ def _markdown_blocks(blocks: Iterable[page.Block]) -> Iterator[str]:
                 lines = [heads, ["---"] * len(heads), *rows]
                 yield "\n".join(f"| {' | '.join(map(_markdown_prose, line))} |" for line in lines)
             case page.DetailsBlock(summary, inner):
-                yield f"### {_markdown_prose(summary)}"
-                yield from _markdown_blocks(inner)
+                yield from _markdown_blocks((page.HeadingBlock(summary), *inner))
 
 
 def _markdown_prose(text: str) -> str:

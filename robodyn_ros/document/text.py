@@ -176,16 +176,16 @@ def _blocks(blocks: Iterable[page.Block], columns: int) -> Iterator[TextLine]:
             yield TextLine("")
 
 
+ROLES = {page.TextBlock: "prose", page.VerdictBlock: "verdict", page.HeadingBlock: "heading"}
+"""Block of prose → the role of its lines."""
+
+
 def _block(block: page.Block, columns: int) -> Iterator[TextLine]:
     match block:
-        case page.TextBlock(content):
-            yield from _paragraph(content, columns)
-        case page.VerdictBlock(content):
-            yield from _paragraph(content, columns, "verdict")
-        case page.HeadingBlock(content):
-            yield from _paragraph(content, columns, "heading")
         case page.CodeBlock(content):
             yield from (TextLine(INDENT + line, "code") for line in content.splitlines())
+        case page.ProseBlock(content):
+            yield from _paragraph(content, columns, ROLES[type(block)])
         case page.ListBlock(items):
             for item in items:
                 yield from _paragraph(item, columns, first="- ", indent=INDENT)
@@ -196,7 +196,7 @@ def _block(block: page.Block, columns: int) -> Iterator[TextLine]:
         case page.EquationBlock(equations):
             yield from _equations(equations, columns)
         case page.DetailsBlock(summary, inner):
-            yield from (*_paragraph(summary, columns, "heading"), TextLine(""), *_blocks(inner, columns))
+            yield from _blocks((page.HeadingBlock(summary), *inner), columns)
 
 
 def _equations(equations: Sequence[page.SumBlock | page.MatrixBlock], columns: int) -> Iterator[TextLine]:

@@ -197,7 +197,7 @@ def excite(
     )
 
 
-def fourier_bases(period: float, harmonics: int, t: Array) -> tuple[Array, Array, Array]:
+def fourier_bases(period: float, harmonics: int, t: Array) -> MotionArrays:
     """The matrices that take coefficients to position, velocity and acceleration, each (N, 2 L - 1)."""
     order = np.arange(1, harmonics + 1)
     rate = np.asarray(2.0 * np.pi / period * order, dtype=np.float64)
@@ -206,8 +206,7 @@ def fourier_bases(period: float, harmonics: int, t: Array) -> tuple[Array, Array
     zero, one = np.zeros((len(t), 1)), np.ones((len(t), 1))
 
     parts = (one, sine / rate, -cosine / rate), (zero, cosine, sine), (zero, -rate * sine, rate * cosine)
-    q, qd, qdd = (np.hstack([c, a[:, 1:] - a[:, :1], b[:, 1:] - order[1:] * b[:, :1]]) for c, a, b in parts)
-    return q, qd, qdd
+    return tuple(np.hstack([c, a[:, 1:] - a[:, :1], b[:, 1:] - order[1:] * b[:, :1]]) for c, a, b in parts)
 
 
 def evaluate(x: Array, basis: MotionArrays) -> MotionArrays:

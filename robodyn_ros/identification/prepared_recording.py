@@ -144,7 +144,7 @@ class PreparedRecording:
         """The weight of each row of a segment's samples (k,); 0 near a command at the effort limit."""
         segment = samples.segment
         reach = max(1, round(1.0 / (samples.cutoff * segment.step)))
-        near = segment.near(segment.at_limit(self.limit)[:, None], reach)[:, 0]
+        near = segment.near(segment.at_limit(self.limit), reach)
         return np.where(near, 0.0, float(max(1, segment.periods)))[samples.rows]
 
 

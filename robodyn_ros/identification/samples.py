@@ -170,7 +170,7 @@ class SegmentSamples:
     """
 
     segment: Segment
-    motion: tuple[Array, Array, Array]
+    motion: tuple[Array, ...]
     cutoff: float
     rows: Indices
 

@@ -20,6 +20,7 @@ from itertools import pairwise
 
 import numpy as np
 from scipy.interpolate import CubicSpline, make_interp_spline
+from scipy.ndimage import maximum_filter1d
 from scipy.signal import butter, sosfiltfilt
 
 from robodyn_ros.identification.recording.recording import RecordedTrack
@@ -59,7 +60,7 @@ class Segment:
         """Time between two samples [s]."""
         return float((self.t[-1] - self.t[0]) / (len(self.t) - 1))
 
-    def motion(self, cutoff: float, at: Array | None = None) -> tuple[Array, Array, Array]:
+    def motion(self, cutoff: float, at: Array | None = None) -> tuple[Array, ...]:
         """Position, velocity and acceleration, low-pass filtered at a cutoff frequency [Hz], (N, n) each.
 
         Args:
@@ -68,10 +69,9 @@ class Segment:
         """
         grid = np.arange(len(self.t)) * self.step
         spline = make_interp_spline(grid, lowpass(self.q, cutoff, self.step), k=5)
-        found = [spline(grid if at is None else at, order) for order in range(3)]
-        return found[0], found[1], found[2]
+        return tuple(spline(grid if at is None else at, order) for order in range(3))
 
-    def delayed_effort(self, delay: float, cutoff: float, at: Array | None = None) -> tuple[Array, Array]:
+    def delayed_effort(self, delay: float, cutoff: float, at: Array | None = None) -> tuple[Array, ...]:
         """The effort that acts at the times of the samples, and its rate of change, (N, n) each.
 
         Args:
@@ -89,9 +89,8 @@ class Segment:
         return np.asarray((np.abs(self.effort) >= limit).any(axis=1))
 
     def near(self, marked: Flags, reach: int) -> Flags:
-        """Which samples are marked or within a number of samples from a marked one, (N, k) as ``marked``."""
-        padded = np.pad(marked.astype(float), ((reach, reach), (0, 0)), mode="wrap" if self.periods else "constant")
-        return np.column_stack([np.convolve(column, np.ones(2 * reach + 1), "valid") for column in padded.T]) > 0.5
+        """Which samples are marked or within a number of samples from a marked one, in the shape of ``marked``."""
+        return maximum_filter1d(marked, 2 * reach + 1, axis=0, mode="wrap" if self.periods else "constant")
 
     def settled(self, cutoff: float, delay: float) -> slice:
         """The samples that lie so far from the edges that the filter has settled."""
@@ -137,15 +136,13 @@ class MeanPeriod(Segment):
         """Number of periods of which this is the mean."""
         return len(self.at) // len(self.t)
 
-    def motion(self, cutoff: float, at: Array | None = None) -> tuple[Array, Array, Array]:
+    def motion(self, cutoff: float, at: Array | None = None) -> tuple[Array, ...]:
         """The mean of :meth:`Segment.motion` over the periods, (N, n) each."""
-        q, qd, qdd = (self._mean(values) for values in self.whole.motion(cutoff, self.at))
-        return q, qd, qdd
+        return tuple(map(self._mean, self.whole.motion(cutoff, self.at)))
 
-    def delayed_effort(self, delay: float, cutoff: float, at: Array | None = None) -> tuple[Array, Array]:
+    def delayed_effort(self, delay: float, cutoff: float, at: Array | None = None) -> tuple[Array, ...]:
         """The mean of :meth:`Segment.delayed_effort` over the periods, (N, n) each."""
-        effort, rate = (self._mean(values) for values in self.whole.delayed_effort(delay, cutoff, self.at))
-        return effort, rate
+        return tuple(map(self._mean, self.whole.delayed_effort(delay, cutoff, self.at)))
 
     def at_limit(self, limit: Array) -> Flags:
         """The samples with an effort at its limit (n,) or beyond in any of the periods, (N,)."""

@@ -56,11 +56,10 @@ class Cost(ABC):
         """The reference (K, 2n) for n joints at times (K,) [s]; zeros if the cost has none."""
         return np.zeros((len(np.atleast_1d(times)), 2 * n))
 
-    def functions(self, n: int) -> tuple[ca.Function, ca.Function]:
+    def functions(self, n: int) -> tuple[ca.Function, ...]:
         """The running and the final cost of n joints, as functions of the parts of a point."""
         at = symbolic_point(n, 2 * n)
-        running, final = (ca.Function("cost", list(at), [ca.SX(cost)]) for cost in (self.running(at), self.final(at)))
-        return running, final
+        return tuple(ca.Function("cost", list(at), [ca.SX(cost)]) for cost in (self.running(at), self.final(at)))
 
     @property
     def moving(self) -> bool:

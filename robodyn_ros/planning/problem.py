@@ -20,7 +20,7 @@ from robodyn_ros.kinematics import Kinematics, se3, so3
 from robodyn_ros.kinematics.forward import placed
 from robodyn_ros.kinematics.inverse.task import Task
 from robodyn_ros.kinematics.target import ToolTarget
-from robodyn_ros.kinematics.tree import Tree, build_tree
+from robodyn_ros.kinematics.tree import build_tree
 from robodyn_ros.planning.cost import Cost, MinimumTime
 from robodyn_ros.planning.ddp.passes import require_expressions
 from robodyn_ros.planning.obstacles import Capsule, Clearance, Obstacle, capsules
@@ -60,11 +60,6 @@ class SmoothModel:
         tau = model.expressions("inverse", states, symbols)[0]
         tau += ca.DM(rough) * ca.tanh(states[1] / ca.DM(REVERSAL * np.minimum(dynamics.robot.velocity_limit, 1.0)))
         self.inverse = ca.Function("inverse", states, [tau], ["q", "qd", "qdd"], ["tau"])
-
-    @cached_property
-    def tree(self) -> Tree:
-        """The arm's frames."""
-        return build_tree(self.dynamics.robot)
 
     def efforts(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
         """τ (K, n) in [N·m] or [N] of motions (K, n)."""
@@ -216,7 +211,7 @@ class ToolGoal:
         robot = model.dynamics.robot
         task, wanted = ToolTarget(Kinematics(robot), self.link, task=self.task).task, se3.as_pose(self.pose)
         q = ca.SX.sym("q", model.n)
-        where = placed(model.tree, robot.link(self.link), q)
+        where = placed(build_tree(robot), robot.link(self.link), q)
         axes, rotation = task.directions(wanted[:3, :3]), ca.DM(wanted[:3, :3])
         turn = where.rotation @ rotation.T
         angular = ca.inv_skew((turn - turn.T) / 2)
@@ -284,9 +279,7 @@ class Problem:
     longest: float = 60.0
 
     def __post_init__(self) -> None:
-        n = self.dynamics.robot.n
-        finite_array("start", self.start, (n,))
-        finite_array("start_velocity", np.zeros(n) if self.start_velocity is None else self.start_velocity, (n,))
+        _ = self.first  # which is checked as it is read
         check(self.duration is None or 0.0 < self.duration < np.inf, "duration", "above 0 s", self.duration)
         if self.cost.moving and (self.duration is None or self.via):
             raise InputError("cost", "tracks a trajectory: that needs a fixed duration, and no via points", self.cost)
@@ -314,7 +307,7 @@ class Problem:
         """Position and velocity (n,) at the start."""
         n = self.dynamics.robot.n
         qd = np.zeros(n) if self.start_velocity is None else self.start_velocity
-        return np.asarray(self.start, dtype=np.float64), np.asarray(qd, dtype=np.float64)
+        return finite_array("start", self.start, (n,)), finite_array("start_velocity", qd, (n,))
 
     @cached_property
     def clearance(self) -> Clearance | None:

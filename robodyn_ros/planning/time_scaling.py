@@ -303,7 +303,8 @@ def fastest_profile(problem: Problem, path: Any, grid: int, ratio: float) -> Spe
     unit = min(1.0, shortest_duration(problem) or 1.0)  # of s, because TOPP-RA has greatest numbers for ṡ² and s̈
     scaled = toppra.SplineInterpolator(unit * knots, stops)
     efforts = EffortCoefficients.along(problem, scaled, unit * points)
-    speeds = slow = efforts.slow_speeds()
+    # ṡ (M,) at which viscous friction takes a small part of each limit
+    speeds = slow = SLOW_FRICTION / np.maximum(np.abs(efforts.viscous).max(axis=1), TINY)
     for _ in range(ROUNDS if efforts.viscous.any() else 1):
         search = toppra.algorithm.TOPPRA(
             [*constraints, efforts.constraint(speeds, ratio)], scaled, gridpoints=unit * points
@@ -335,11 +336,6 @@ class EffortCoefficients(NamedTuple):
         dry, wet = coulomb * np.sign(first), viscous * first
         moving = dynamics.inverse(q, first, second) - dry - wet - rest
         return cls(*(part / limit for part in (dynamics.inverse(q, still, first) - rest, moving, rest, dry, wet)))
-
-    def slow_speeds(self) -> Array:
-        """ṡ (M,) at which viscous friction takes a small part of each limit."""
-        slow: Array = SLOW_FRICTION / np.maximum(np.abs(self.viscous).max(axis=1), TINY)
-        return slow
 
     def constraint(self, speeds: Array, ratio: float) -> Any:
         """That the efforts keep to a ratio of their limits; with the tangents of viscous friction at speeds ṡ (M,).

@@ -21,7 +21,7 @@ named values to the hardware.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any, NamedTuple
@@ -59,27 +59,29 @@ class DriveModel:
     about standstill (:class:`robodyn_ros.control.laws.base.FrictionCompensation`).
     """
 
-    def __init__(self, dynamics: Dynamics, terms: Sequence[str]) -> None:
+    def __init__(self, dynamics: Dynamics, terms: DriveCompensation) -> None:
         """
         Args:
             dynamics: the model in the drives.
-            terms: the terms that they add (:class:`robodyn_ros.control.drives.DriveCompensation`).
-
-        Raises:
-            InputError: a term or a joint is unknown.
+            terms: the terms that they add.
         """
-        self._dynamics = dynamics
-        self._terms = DriveCompensation.of(dynamics.robot, terms, "drive_adds")
+        self._dynamics, self._terms = dynamics, terms
         self._friction = FrictionCompensation(dynamics)
 
-    def effort(self, q: Array, qd: Array) -> Array:
-        """The added efforts (n,) at a position and velocity (n,), in [N·m] or [N]."""
+    def effort(self, q: Array, qd: Array, smoothing: float = SMOOTHING) -> Array:
+        """The added efforts at one state, (n,), or at N states, (N, n), in [N·m] or [N].
+
+        Args:
+            q: position.
+            qd: velocity.
+            smoothing: as :data:`SMOOTHING`.
+        """
         gravity, coriolis, friction = self._terms
         total: Array = gravity * self._dynamics.gravity(q)
         if coriolis.any():
-            total = total + coriolis * (self._dynamics.coriolis_matrix(q, qd) @ qd)
+            total = total + coriolis * (self._dynamics.coriolis_matrix(q, qd) @ qd[..., np.newaxis])[..., 0]
         if friction.any():
-            total = total + friction * self._friction.against(qd, SMOOTHING)
+            total = total + friction * self._friction.against(qd, smoothing)
         return total
 
 
@@ -280,7 +282,7 @@ class HardwareSettings(NamedTuple):
         if set(self.commands.drive_adds) <= {NONE}:
             return None
         nominal = create("dynamics", self.dynamics, self.robot, gravity=self.parameters["gravity"])
-        return DriveModel(nominal, self.commands.drive_adds)
+        return DriveModel(nominal, DriveCompensation.of(self.robot, self.commands.drive_adds, "drive_adds"))
 
 
 @dataclass(frozen=True)

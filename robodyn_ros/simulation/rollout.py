@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.checks import as_states, check, refuse_non_finite
+from robodyn_ros.checks import check, finite_state, finite_states
 from robodyn_ros.control.laws.base import Controller, Reference
 from robodyn_ros.control.step import checked_total
 from robodyn_ros.dynamics.base import Dynamics
@@ -66,11 +66,9 @@ def rollout(
     n = dynamics.robot.n
     check(np.isfinite(dt) and dt > 0.0, "dt", "positive and finite", dt)
     check(steps >= 0, "steps", "0 or more", steps)
-    first, rate = as_states(("q", "qd"), (q, qd), (n, n))
-    (efforts,) = as_states(("tau",), (tau,), (n,))
-    if first.ndim != 1 or efforts.shape not in ((n,), (steps, n)):
+    first, rate, efforts = finite_state("q", q, n), finite_state("qd", qd, n), finite_states("tau", tau, n)
+    if efforts.shape not in ((n,), (steps, n)):
         raise InputError("tau", f"must be of shape ({n},) or ({steps}, {n}), not {efforts.shape}", tau)
-    refuse_non_finite(("q", "qd", "tau"), (first, rate, efforts))
     rule = stable_integrator(integrator, dynamics, np.zeros(n), dt)
     motion = RolloutResult(*np.full((2, steps + 1, n), np.nan))  # states that are not reached stay NaN
     motion.q[0], motion.qd[0] = first, rate

@@ -24,7 +24,6 @@ import numpy as np
 
 from robodyn_ros.document import plotting
 from robodyn_ros.errors import InputError, need
-from robodyn_ros.files import writing
 from robodyn_ros.robot import Array, Joint, Robot
 from robodyn_ros.simulation.trial import Trial, TrialSamples, tracking_error
 
@@ -75,10 +74,10 @@ def write_csv(path: Path, trial: Trial, robot: Robot) -> None:
     """Write a CSV file; it replaces an existing file.
 
     Raises:
-        InputError: the file cannot be written.
+        OSError: the file cannot be written.
     """
     columns = table(trial, robot)
-    with writing("file", path), open(path, "w", newline="", encoding="utf-8") as file:
+    with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
         for row in zip(*(column.tolist() for column in columns.values()), strict=True):
@@ -108,32 +107,23 @@ def check(path: Path, kind: str) -> None:
 
 
 def write_mcap(path: Path, trial: Trial, robot: Robot) -> None:
-    """Write an MCAP file; it replaces an existing file.
+    """Write an MCAP file, for which :func:`check` has been called; it replaces an existing file.
 
     Raises:
-        ConfigurationError: rosbags is not installed.
-        InputError: the file cannot be written.
+        OSError: the file cannot be written.
     """
-    check(path, "mcap")
-    with writing("file", path), TemporaryDirectory(prefix=".robodyn-", dir=path.parent) as folder:
+    with TemporaryDirectory(prefix=".robodyn-", dir=path.parent) as folder:
         bag = Path(folder) / path.stem
-        _write(bag, "MCAP", trial, robot)
+        write_rosbag2(bag, trial, robot, "MCAP")
         next(bag.glob("*.mcap")).replace(path)
 
 
-def write_rosbag2(path: Path, trial: Trial, robot: Robot) -> None:
-    """Write the folder of a rosbag2 with SQLite storage.
+def write_rosbag2(folder: Path, trial: Trial, robot: Robot, storage: str = "SQLITE3") -> None:
+    """Write the folder of a rosbag2, for which :func:`check` has been called.
 
     Raises:
-        ConfigurationError: rosbags is not installed.
-        InputError: the folder exists, or cannot be written.
+        OSError: it cannot be written.
     """
-    check(path, "rosbag2")
-    with writing("folder", path):
-        _write(path, "SQLITE3", trial, robot)
-
-
-def _write(folder: Path, storage: str, trial: Trial, robot: Robot) -> None:
     from rosbags.rosbag2 import StoragePlugin, Writer
     from rosbags.typesys import Stores, get_typestore
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import ctypes
 from collections import Counter
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -197,8 +197,8 @@ class TrialRun:
             frame = np.zeros((len(ROWS), self._n))
             frame[ROWS.index("Q")], frame[ROWS.index("V")] = plant.q, plant.qd
         self._point(frame=frame)
-        if self._progress is not None:
-            self._report = PROGRESS(lambda: self._kept(self._on_record))
+        if (progress := self._progress) is not None:
+            self._report = PROGRESS(lambda: self._kept(partial(self._on_record, progress)))
             addresses["progress"] = address_of(self._report)
         if loop is not None:
             core, self._told = loop.core, TELL(self._tell)
@@ -242,10 +242,9 @@ class TrialRun:
         if kind is not None:
             self._faults[self._present[1]] += 1
 
-    def _on_record(self) -> None:
+    def _on_record(self, progress: Callable[[float], object]) -> None:
         self._follow()
-        assert self._progress is not None
-        self._progress(self._hardware.time)
+        progress(self._hardware.time)
 
     def _move_plant(self) -> None:
         """A step of a plant that C cannot make: with the efforts of the drives, and those that they add."""

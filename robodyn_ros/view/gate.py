@@ -25,6 +25,7 @@ import secrets
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from html import escape
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
@@ -180,7 +181,7 @@ class Gate:
         def guarded(handler: Any, host: str, port: int, *, process_request: Any, **options: Any) -> Any:
             nonlocal is_made
             is_made, self.port = True, port
-            return serve(handler, host, port, process_request=self._before(process_request), **options)
+            return serve(handler, host, port, process_request=partial(self._answer, process_request), **options)
 
         module.serve = guarded
         try:
@@ -190,23 +191,19 @@ class Gate:
         if not is_made:
             raise ConfigurationError("this version of viser cannot be guarded; install viser 1.1")
 
-    def _before(self, answer: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def _answer(self, answer: Callable[[Any, Any], Any], connection: Any, request: Any) -> Any:
         """Viser's answer to a request, behind the gate."""
-
-        def guarded(connection: Any, request: Any) -> Any:
-            why = self.refusal(request.path, request.headers)
-            response = connection.respond(HTTPStatus.FORBIDDEN, f"{why}\n") if why else answer(connection, request)
-            if response is not None:  # a page, not the begin of a WebSocket
-                if not why and urlsplit(request.path).path == "/":
-                    self._entitle(response)
-                for name, value in HEADERS.items():
-                    response.headers[name] = value
-                cookie = "" if why else self.cookie(request.path)
-                if cookie:
-                    response.headers["Set-Cookie"] = cookie
-            return response
-
-        return guarded
+        why = self.refusal(request.path, request.headers)
+        response = connection.respond(HTTPStatus.FORBIDDEN, f"{why}\n") if why else answer(connection, request)
+        if response is not None:  # a page, not the begin of a WebSocket
+            if not why and urlsplit(request.path).path == "/":
+                self._entitle(response)
+            for name, value in HEADERS.items():
+                response.headers[name] = value
+            cookie = "" if why else self.cookie(request.path)
+            if cookie:
+                response.headers["Set-Cookie"] = cookie
+        return response
 
     def _entitle(self, response: Any) -> None:
         """Give the page its title, and the contents of its head."""

@@ -121,13 +121,10 @@ class Overlay:
         Args:
             q: positions (n,) or (N, n) in [rad] or [m].
         """
-        names = [link.name for link in self.robot.links if link.body >= 0]
-        frames = [self._kinematics.pose(name, q)[..., :3, 3].reshape(-1, 3) for name in names]
-        masses = [
-            self._kinematics.pose(body.name, q, body.inertial.com)[..., :3, 3].reshape(-1, 3)
-            for body in self.robot.bodies
-        ]
-        return np.concatenate([np.zeros((1, 3)), *frames, *masses])
+        points = [(link.name, np.zeros(3)) for link in self.robot.links if link.body >= 0]
+        points += [(body.name, body.inertial.com) for body in self.robot.bodies]
+        places = [self._kinematics.pose(name, q, point)[..., :3, 3].reshape(-1, 3) for name, point in points]
+        return np.concatenate([np.zeros((1, 3)), *places])
 
     def some_positions(self) -> Array:
         """Positions (k, n) for an estimate of the reach: home, and random ones within the limits."""

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from html import escape
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -61,8 +60,7 @@ COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#222222")
 """Colours of the curves of a plot, in their order (Okabe and Ito: distinct also to the colour-blind)."""
 
 
-@dataclass(frozen=True)
-class Plot:
+class Plot(NamedTuple):
     """A live plot of one joint."""
 
     signals: tuple[str, ...]
@@ -100,8 +98,7 @@ PAYLOAD_RATIO = 0.25
 """Greatest payload of the slider, relative to the moving mass."""
 
 
-@dataclass(frozen=True)
-class Requests:
+class Requests(NamedTuple):
     """Functions that the panel calls, in a thread of the browser's server; a control without one is not shown."""
 
     reference: Callable[[Array], None]  # positions (n,) in [rad] or [m]

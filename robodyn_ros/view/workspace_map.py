@@ -234,10 +234,7 @@ def write_ply(path: str | os.PathLike[str], points: ArrayLike, values: ArrayLike
     if where.ndim != 2 or where.shape[1] != 3 or value.shape != where.shape[:1]:
         raise InputError("points", f"must be (N, 3) with N values, not {where.shape} and {value.shape}")
     kinds = [(name, "<f4") for name in "xyz"] + [(name, "u1") for name in ("red", "green", "blue")] + [("value", "<f4")]
-    rows = np.empty(len(where), dtype=kinds)
-    for name, column in zip((*"xyz", "red", "green", "blue"), (*where.T, *colours(value).T), strict=True):
-        rows[name] = column
-    rows["value"] = value
+    rows = np.rec.fromarrays([*where.T, *colours(value).T, value], dtype=kinds)
     names = {"<f4": "float", "u1": "uchar"}
     header = ["ply", "format binary_little_endian 1.0", f"element vertex {len(where)}"]
     header += [*(f"property {names[kind]} {name}" for name, kind in kinds), "end_header", ""]

@@ -78,17 +78,6 @@ class Timing(NamedTuple):
         """Number of states without an effort."""
         return int(np.isnan(self.latency).sum())
 
-    @property
-    def usual_late(self) -> float:
-        """Lateness that :data:`MOST` of the states keep to [s]."""
-        return float(np.quantile(self.late, MOST))
-
-    @property
-    def usual_latency(self) -> float:
-        """Latency that :data:`MOST` of the efforts keep to [s]; inf if none came."""
-        came = self.latency[~np.isnan(self.latency)]
-        return float(np.quantile(came, MOST)) if len(came) else np.inf
-
 
 class Allowance(NamedTuple):
     """The gains that a computer allows at a rate."""
@@ -105,7 +94,9 @@ def allowance(timing: Timing, rate: float) -> Allowance:
         timing: the measured times.
         rate: of the states [Hz].
     """
-    period, late, latency = 1.0 / rate, timing.usual_late, timing.usual_latency
+    came = timing.latency[~np.isnan(timing.latency)]
+    period, late = 1.0 / rate, float(np.quantile(timing.late, MOST))
+    latency = float(np.quantile(came, MOST)) if len(came) else np.inf
     if late + latency > IN_TIME * period or timing.lost > (1.0 - MOST) * len(timing.latency):
         return Allowance(rate, False, 0.0)
     one = np.eye(1)

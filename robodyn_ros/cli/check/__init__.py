@@ -24,7 +24,6 @@ from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +34,7 @@ from rich.text import Text
 from robodyn_ros import create_dynamics
 from robodyn_ros.cli.arm import add_arm, arm_settings, arm_source, without_locked
 from robodyn_ros.cli.check import joints
-from robodyn_ros.cli.check.urdf import Urdf, UrdfJoint, UrdfLink, link_findings, moving_links, read_urdf
+from robodyn_ros.cli.check.urdf import Urdf, UrdfJoint, link_findings, moving_links, read_urdf
 from robodyn_ros.cli.console import console, picked, print_json, simple_table, write_file
 from robodyn_ros.cli.verb import ExitCode, add_gravity, add_option
 from robodyn_ros.engine.casadi import has_casadi
@@ -43,7 +42,7 @@ from robodyn_ros.engine.library import only_listed
 from robodyn_ros.errors import RobotDescriptionError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.description import UrdfDocument, read_document
-from robodyn_ros.robot.robot import Finding
+from robodyn_ros.robot.robot import Finding, Inertial
 from robodyn_ros.robot.urdf import MOTION_LIMITS, build, repair
 from robodyn_ros.simulation.plant.base import PlantSettings
 
@@ -72,7 +71,7 @@ def run(args: Namespace) -> ExitCode:
     robot, found = _loaded(args, document, findings)
     if robot is not None:
         findings = [finding for finding in findings if finding not in form]  # it has the name of its file
-        urdf = replace(urdf, name=robot.name)
+        urdf = urdf._replace(name=robot.name)
         findings.extend(joints.follower_findings(robot, urdf))
     if robot is not None and found is not None:
         findings.extend(joints.motor_findings(robot, urdf, found.lightest))
@@ -131,6 +130,9 @@ POSES_A_TABLE = 3
 """Number of poses that fit beside each other."""
 
 STYLES = {"error": "bold red", "warning": "yellow", "note": "cyan"}
+"""Severity of a finding → its style; the most severe first."""
+
+MARKS = {"error": "✗", "warning": "!", "note": "·"}
 
 
 def show(urdf: Urdf, findings: list[Finding], robot: Robot | None, found: joints.Loads | None) -> None:
@@ -149,14 +151,16 @@ def show(urdf: Urdf, findings: list[Finding], robot: Robot | None, found: joints
         out.print(Text("Efforts that hold the arm; reflected inertia of each joint", "bold"))
         for made in load_tables(robot, found):
             out.print(made)
-    for line in finding_lines(findings):
-        out.print(line)
+    for finding in sorted(findings, key=lambda one: [*STYLES].index(one.severity)):
+        where = f", line {finding.line}" if finding.line else ""
+        heads = (f"{finding.severity}: ", STYLES[finding.severity]), (f"{finding.element}{where}: ", "bold")
+        out.print(Text.assemble(*heads, finding.text))
     out.print(_verdict(findings))
 
 
 def _verdict(findings: list[Finding]) -> Text:
-    count = Counter(finding.severity for finding in findings)
-    counted = ", ".join(_counted(count[kind], kind) for kind in ("error", "warning", "note"))
+    count = Counter[str](finding.severity for finding in findings)
+    counted = ", ".join(_counted(count[kind], kind) for kind in STYLES)
     style = "bold red" if count["error"] else "bold yellow" if count["warning"] else "bold green"
     return Text(f"\n{counted}" if findings else "Nothing suspicious.", style)
 
@@ -187,17 +191,16 @@ def link_table(urdf: Urdf, moved: set[str], findings: Sequence[Finding]) -> Tabl
     rows: list[tuple[str | Text, ...]] = []
     for link in urdf.links:
         remark = Text("massless" if link.name in moved else "does not move", "dim")
-        cells: tuple[str | Text, ...] = (remark,) if link.inertial is None else _inertial_cells(link)
+        cells: tuple[str | Text, ...] = (remark,) if link.inertial is None else _inertial_cells(link.inertial)
         rows.append((_mark(link.title, findings), link.name, *cells))
     heads = ("", "Link", "Mass\nkg", "Centre of mass\nmm", "Principal inertias\nkg m²")
     return simple_table(heads, rows, left=(0, 1))
 
 
-def _inertial_cells(link: UrdfLink) -> tuple[str, ...]:
-    assert link.inertial is not None
-    com = " ".join(f"{np.round(1e3 * value) + 0.0:5.0f}" for value in link.inertial.com)
-    moments = " ".join(f"{value:8.3g}" for value in np.linalg.eigvalsh(link.inertial.inertia))
-    return f"{link.inertial.mass:.4g}", com, moments
+def _inertial_cells(inertial: Inertial) -> tuple[str, ...]:
+    com = " ".join(f"{np.round(1e3 * value) + 0.0:5.0f}" for value in inertial.com)
+    moments = " ".join(f"{value:8.3g}" for value in np.linalg.eigvalsh(inertial.inertia))
+    return f"{inertial.mass:.4g}", com, moments
 
 
 def joint_table(urdf: Urdf, order: Sequence[str], findings: Sequence[Finding]) -> Table:
@@ -261,21 +264,9 @@ def _number(value: float) -> str:
     return f"{value:.4g}" if abs(value) > 1e-9 else "0"
 
 
-def finding_lines(findings: Sequence[Finding]) -> Iterator[Text]:
-    """The findings, the most severe first."""
-    for severity, style in STYLES.items():
-        for finding in findings:
-            if finding.severity == severity:
-                where = f", line {finding.line}" if finding.line else ""
-                yield Text.assemble((f"{severity}: ", style), (f"{finding.element}{where}: ", "bold"), finding.text)
-
-
 def _mark(title: str, findings: Sequence[Finding]) -> Text:
-    severities = [finding.severity for finding in findings if finding.element == title]
-    for severity, mark in (("error", "✗"), ("warning", "!"), ("note", "·")):
-        if severity in severities:
-            return Text(mark, STYLES[severity])
-    return Text(" ")
+    severities = {finding.severity for finding in findings if finding.element == title}
+    return next((Text(mark, STYLES[kind]) for kind, mark in MARKS.items() if kind in severities), Text(" "))
 
 
 def main() -> int:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -27,8 +26,7 @@ from robodyn_ros.robot.tree import check_inertial
 from robodyn_ros.robot.urdf import limit_of, own_inertial, pose_of, read_elements
 
 
-@dataclass(frozen=True, eq=False)
-class UrdfLink:
+class UrdfLink(NamedTuple):
     """A link: its inertial in the link's frame, None without one, and the XML of its shapes."""
 
     name: str
@@ -39,8 +37,7 @@ class UrdfLink:
     shapes: tuple[ET.Element, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class UrdfJoint:
+class UrdfJoint(NamedTuple):
     """A joint; a value that the file lacks is None."""
 
     name: str
@@ -60,8 +57,7 @@ class UrdfJoint:
         return self.type != "fixed"
 
 
-@dataclass(frozen=True, eq=False)
-class Urdf:
+class Urdf(NamedTuple):
     """The links and joints of a URDF."""
 
     name: str
@@ -262,15 +258,15 @@ def _com(com: Array, size: Size) -> Iterator[Remark]:
 
 
 def _inertia(inertial: Inertial, size: Size) -> Iterator[Remark]:
-    k = gyration(inertial)
+    k = float(np.sqrt(max(0.0, np.trace(inertial.inertia)) / (2.0 * inertial.mass)))  # 0 also if it is impossible
     if k == 0.0:
         yield "note", "has no rotational inertia: a point mass"
         return
     solid = size.diagonal / np.sqrt(12.0)
     reach = size.farthest(inertial.com) if size.by_shapes else 1.5 * size.diagonal + 0.15
     power = float(np.log10((k / solid) ** 2))
-    about_joint = _about_joint(inertial, solid) if size.by_shapes else False
-    if about_joint:
+    left = k**2 - inertial.com @ inertial.com  # about the centre of mass, if the inertia is about the joint
+    if size.by_shapes and k**2 > 2.5 * solid**2 and abs(left - solid**2) < 0.3 * solid**2:
         yield "warning", "its inertia looks as if taken about the joint; a URDF has it about the centre of mass"
     elif k > reach:
         hint = "".join(f": is it in {unit}?" for exponent, unit in UNITS.items() if abs(power - exponent) < NEAR)
@@ -279,22 +275,6 @@ def _inertia(inertial: Inertial, size: Size) -> Iterator[Remark]:
     elif k < POINT_LIKE * size.diagonal:
         text = f"its inertia puts the mass within {_length(k)} of its centre, in a link of {_length(size.diagonal)}"
         yield "warning", f"{text}: that is too small"
-
-
-def gyration(inertial: Inertial) -> float:
-    """Radius of gyration [m]; 0 without mass or with an impossible inertia.
-
-    Args:
-        inertial: mass [kg], and inertia about the centre of mass [kg m²].
-    """
-    return float(np.sqrt(max(0.0, np.trace(inertial.inertia)) / (2.0 * inertial.mass))) if inertial.mass > 0.0 else 0.0
-
-
-def _about_joint(inertial: Inertial, solid: float) -> bool:
-    """Return whether the inertia, reduced by the parallel axis term of the joint, is that of a solid box."""
-    squared = float(np.trace(inertial.inertia)) / (2.0 * inertial.mass)
-    left = squared - float(inertial.com @ inertial.com)
-    return squared > 2.5 * solid**2 and abs(left - solid**2) < 0.3 * solid**2
 
 
 def _without_mass(urdf: Urdf) -> Iterator[Finding]:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from rich.table import Table
@@ -49,8 +49,7 @@ LEAST_ERROR = 1e-12
 """Least error of a division [m] or [rad]."""
 
 
-@dataclass(frozen=True, eq=False)
-class RecordedMotion:
+class RecordedMotion(NamedTuple):
     """A run from the start of the trajectory to its end.
 
     Attributes:

@@ -16,7 +16,7 @@ module, which share one budget of bytes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -26,7 +26,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.errors import InputError, RobodynError, need
+from robodyn_ros.errors import InputError, need
 from robodyn_ros.files import YamlError, read_yaml
 from robodyn_ros.identification.recording.recording import (
     BAG_FILES,
@@ -74,12 +74,10 @@ def read_bag(path: Path, joints: tuple[str, ...], source: RecordingSource) -> Re
     _check_files(path)
     name = str(path)
     try:
-        with within_limit():
+        with within_limit(path):
             topics, rows = _read(path, joints, source)
     except InputError:
         raise
-    except UnpackingError as cause:
-        raise unreadable(path, str(cause)) from cause
     except Exception as cause:  # malformed bytes may raise any exception
         hint = "it may be truncated, perhaps by a killed recorder: `ros2 bag reindex` or `mcap recover` may help"
         raise unreadable(path, f"cannot be read as a bag, {hint} ({type(cause).__name__}: {cause})") from cause
@@ -141,10 +139,8 @@ def _decoded(types: Any, data: bytes, kind: str) -> Any:
     from rosbags.serde import SerdeError
 
     for spare in (0, 4):
-        try:
+        with suppress(SerdeError):
             return types.deserialize_cdr(data[: len(data) - spare], kind)
-        except SerdeError:
-            continue
     return types.deserialize_cdr(data[:-8], kind)
 
 
@@ -278,18 +274,16 @@ LARGEST = 2_000_000_000
 """Greatest unpacked size of a recording [bytes]; an hour of a large arm at 1 kHz."""
 
 
-class UnpackingError(RobodynError):
-    """A recording unpacks to more than the limit."""
-
-
 _changed = Lock()
 """Held while rosbags uses the functions of this module."""
 
 
 @contextmanager
-def within_limit() -> Iterator[None]:
-    """Within this context, of one thread at a time, rosbags raises UnpackingError if it unpacks more than
-    :data:`LARGEST`.
+def within_limit(path: Path) -> Iterator[None]:
+    """Within this context, of one thread at a time, rosbags does not unpack more than :data:`LARGEST`.
+
+    Raises:
+        InputError: the recording is larger.
     """
     from lz4 import frame  # type: ignore[import-untyped]
     from rosbags.rosbag2 import reader, storage_mcap
@@ -302,7 +296,7 @@ def within_limit() -> Iterator[None]:
         content = file.read(left + 1 if size < 0 else min(size, left + 1))
         left -= len(content)
         if left < 0:
-            raise UnpackingError(f"unpacks to more than {LARGEST / 1e9:.3g} GB, the most that is read")
+            raise unreadable(path, f"unpacks to more than {LARGEST / 1e9:.3g} GB, the most that is read")
         return content
 
     def whole(unpacker: Any, data: bytes) -> bytes:

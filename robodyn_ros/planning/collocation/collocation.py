@@ -288,7 +288,6 @@ class SolverOutcome(NamedTuple):
     x: Array
     cost: float
     status: str  # return status of IPOPT
-    iterations: int
     violation: float  # greatest constraint violation, in the program's units
 
     @property
@@ -351,8 +350,8 @@ def solve(
         found = solver(x0=start, lbx=program.low, ubx=program.high, lbg=program.lower, ubg=program.upper)
     x, g = np.array(found["x"]).ravel(), np.array(found["g"]).ravel()
     missed = np.concatenate((program.lower - g, g - program.upper, program.low - x, x - program.high))
-    cost, stats = float(ca.Function("cost", [program.x], [program.cost])(x)), solver.stats()
-    return SolverOutcome(x, cost, stats["return_status"], int(stats["iter_count"]), float(missed.max()))
+    cost = float(ca.Function("cost", [program.x], [program.cost])(x))
+    return SolverOutcome(x, cost, solver.stats()["return_status"], float(missed.max()))
 
 
 class _IterationCallback(ca.Callback):  # type: ignore[misc]

@@ -108,11 +108,13 @@ class NonlinearProgram:
         self.problem, self.mesh, self.scheme = problem, mesh, scheme
         n, count = problem.model.n, scheme.points(mesh.intervals)
         self._shape = (n, count)
-        self._units = _units(problem)
+        self._units, limits = _units(problem), problem.bounds
+        symmetric = limits.velocity, limits.acceleration, limits.effort
+        self._limits = (limits.lower, limits.upper), *((-limit, limit) for limit in symmetric)  # of q, qd, qdd, effort
         parts = [ca.MX.sym(name, n, count) for name in ("q", "qd", "qdd", "u")]
         self._durations = ca.MX.sym("T", 1, mesh.intervals)  # of the leg of each interval
         self.x = ca.veccat(*parts, self._durations)
-        self._columns = Columns(*(_times(part, unit) for part, unit in zip(parts, self._units, strict=True)))
+        self._columns = Columns(*(part * unit for part, unit in zip(parts, self._units, strict=True)))
         h = self._durations * ca.DM(mesh.ratio).T
         self._h = ca.repmat(h, n, 1)
         self._rows: list[ca.MX] = []
@@ -122,7 +124,8 @@ class NonlinearProgram:
         self.low, self.high = self._bounds()
         self._hull()
         self._goals()
-        self._obstacles()
+        if problem.clearance is not None:
+            self._constrain(problem.clearance.distances(self._columns.q[:, 1:]), problem.margin, np.inf)
         self.cost = self._cost(h)
         self.objective = (self.cost + (self._tie_break(h) if time_alone(problem.cost) else 0.0)) / self._usual_cost()
         self.constraints = ca.vertcat(*self._rows)
@@ -148,9 +151,9 @@ class NonlinearProgram:
 
     def _equations(self) -> None:
         x, unit = self._columns, self._units
-        self._constrain(_times(self.problem.model.inverse(x.q, x.qd, x.qdd) - x.effort, 1.0 / unit.effort))
+        self._constrain((self.problem.model.inverse(x.q, x.qd, x.qdd) - x.effort) / unit.effort)
         for defect, own in zip(self.scheme.defects(x, self._h), itertools.cycle((unit.qd, unit.q))):
-            self._constrain(_times(defect, 1.0 / own))
+            self._constrain(defect / own)
         same = np.flatnonzero(np.diff(self.mesh.leg) == 0)
         self._constrain(self._durations[same + 1] - self._durations[same])
 
@@ -158,9 +161,7 @@ class NonlinearProgram:
         """Bounds of the unknowns: limits at every point, and the known values at start, via points and goal."""
         limits, (n, count) = self.problem.bounds, self._shape
         q0, qd0 = self.problem.first
-        greatest = [limits.upper, limits.velocity, limits.acceleration, limits.effort]
-        least = [limits.lower, *(-part for part in greatest[1:])]
-        low, high = (np.repeat(np.array(part)[:, np.newaxis], count, axis=1) for part in (least, greatest))
+        low, high = np.repeat(np.swapaxes(self._limits, 0, 1)[:, :, np.newaxis], count, axis=2)
         soft = np.isfinite(limits.jerk)
         for point, is_still in ((0, not qd0.any()), (-1, rests(self.problem.goal, n))):
             if is_still:  # into rest and out of it the acceleration does not jump
@@ -194,23 +195,21 @@ class NonlinearProgram:
     def _hull(self) -> None:
         """Keep the limits between the points too."""
         limits, unit = self.problem.bounds, self._units
-        most = limits.upper, limits.velocity, limits.acceleration, limits.effort
-        least = limits.lower, *(-limit for limit in most[1:])
-        for parts, *bounds in zip(self.scheme.hull(self._columns, self._h), least, most, unit, strict=True):
+        for parts, bounds, own in zip(self.scheme.hull(self._columns, self._h), self._limits, unit, strict=True):
             for part in parts:
-                self._hold_rows(part, *bounds)
+                self._hold_rows(part, *bounds, own)
         soft = [int(row) for row in np.flatnonzero(np.isfinite(limits.jerk))]
         for part in self.scheme.steps_of_acceleration(self._columns) if soft else ():
-            most = _times(self._h, np.where(np.isfinite(limits.jerk), limits.jerk, 0.0))
+            most = self._h * np.where(np.isfinite(limits.jerk), limits.jerk, 0.0)
             for side in (part, -part):
-                self._constrain(_times(side - most, 1.0 / unit.qdd)[soft, :], -np.inf, 0.0)
+                self._constrain(((side - most) / unit.qdd)[soft, :], -np.inf, 0.0)
 
     def _hold_rows(self, part: ca.MX, least: Array, most: Array, unit: Array) -> None:
         """Constrain those rows of an expression (n, N) that have finite bounds (n,)."""
         rows = [int(row) for row in np.flatnonzero(np.isfinite(least) | np.isfinite(most))]
         if rows:
             sides = (np.tile((side / unit)[rows], self.mesh.intervals) for side in (least, most))
-            self._constrain(_times(part, 1.0 / unit)[rows, :], *sides)
+            self._constrain((part / unit)[rows, :], *sides)
 
     def _goals(self) -> None:
         problem, x, limits = self.problem, self._columns, self.problem.bounds
@@ -225,11 +224,6 @@ class NonlinearProgram:
             limit = limits.effort / self._units.effort
             held = problem.model.inverse(x.q[:, -1], still, still) / ca.DM(self._units.effort)
             self._constrain(held, -limit, limit)
-
-    def _obstacles(self) -> None:
-        clearance = self.problem.clearance
-        if clearance is not None:
-            self._constrain(clearance.distances(self._columns.q[:, 1:]), self.problem.margin, np.inf)
 
     def _cost(self, h: ca.MX) -> ca.MX:
         n, count = self._shape
@@ -254,19 +248,14 @@ class NonlinearProgram:
         twice = 8.0 * np.ptp(self.problem.stops, axis=0) / shortest**2  # likewise to twice the mean speed
         swift = np.clip(np.where(np.isfinite(quick), quick, twice), unit.qdd, limits.acceleration)
         qdd = np.where(np.isfinite(limits.effort), np.minimum(quick, unit.qdd), swift)
-        squares = TIE_BREAK.qdd * ca.sum1(_times(x.qdd, 1.0 / qdd) ** 2)
-        squares += TIE_BREAK.effort * ca.sum1(_times(x.effort, np.minimum(unit.qdd / qdd, 1.0) / unit.effort) ** 2)
+        squares = TIE_BREAK.qdd * ca.sum1((x.qdd / qdd) ** 2)
+        squares += TIE_BREAK.effort * ca.sum1((x.effort / unit.effort * np.minimum(unit.qdd / qdd, 1.0)) ** 2)
         return self._integral(squares, h)
 
     def _integral(self, values: ca.MX, h: ca.MX) -> ca.MX:
         """The integral over time of the values at the points (1, K)."""
         pairs = zip(self.scheme.weights, self.scheme.places(self._shape[1]), strict=True)
         return ca.dot(sum(weight * values[points] for weight, points in pairs), h)
-
-
-def _times(part: ca.MX, factor: Array) -> ca.MX:
-    """Each row of an expression (n, K) times its factor (n,)."""
-    return part * ca.repmat(ca.DM(factor), 1, part.shape[1])
 
 
 def position_units(problem: Problem) -> Array:

@@ -131,11 +131,8 @@ class MuJoCoPlant(PlantBase):
         if self.dynamics.parameters is not self._seen:
             self._place(self._q, self._qd)
         model, data, index, step = self.arm.model, self.arm.data, self.arm.index, self.arm.module.mj_step
-        limited = bool(np.isfinite(self.velocity_limit).any() and self._effort.any())
         for _ in range(count):
-            effort = self._effort
-            if limited:
-                effort = np.where(np.sign(effort) * self._qd >= self.velocity_limit, 0.0, effort)
+            effort = np.where(np.sign(self._effort) * self._qd >= self.velocity_limit, 0.0, self._effort)
             outside = self.outside.efforts(self._q, self._qd) if self.outside.active else 0.0
             data.qfrc_applied[index] = effort + outside
             step(model, data)

@@ -174,19 +174,14 @@ class Plant(PlantBase):
         self.address = ctypes.c_void_p(ctypes.addressof(self._memory))
         self._callback = STEP(self._on_step) if not rule.code else None
         self._forward = FORWARD(self._on_forward)
-        self._parameters = self._model_parameters()
+        model = compiled_model(dynamics)
+        self._parameters = np.eye(IN_PYTHON_PARAMETERS)[0] if model is None else model.symbols
+        if model is None:  # its last parameter is the address of the function
+            self._parameters.view(np.uint64)[3] = ctypes.cast(self._forward, ctypes.c_void_p).value or 0
         self._model = ctypes.c_void_p(self._parameters.ctypes.data)
         arguments = ctypes.c_void_p(self.frame.ctypes.data), ctypes.c_double(dt), self._callback
         self.library.plant_create(self.address, *arguments)
         self.reset()
-
-    def _model_parameters(self) -> Array:
-        model = compiled_model(self.dynamics)
-        if model is not None:
-            return model.symbols
-        parameters: Array = np.eye(IN_PYTHON_PARAMETERS)[0]
-        parameters.view(np.uint64)[3] = ctypes.cast(self._forward, ctypes.c_void_p).value or 0
-        return parameters
 
     def _begin(self) -> None:
         """Take the parameters of the model and the external forces as they are now."""

@@ -22,7 +22,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
-from contextlib import suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from itertools import chain, islice
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
@@ -71,7 +71,7 @@ def in_process(study: Study, todo: Iterable[Chunk]) -> Iterator[FinishedChunk]:
         yield FinishedChunk(chunk, run_chunk(study, chunk))
 
 
-class Workers:
+class Workers(AbstractContextManager["Workers"]):
     """A backend of worker processes, for a ``with`` statement; it ends all of them at the end."""
 
     def __init__(self, count: int | None = None) -> None:
@@ -83,9 +83,6 @@ class Workers:
         self._executor = ThreadPoolExecutor(self._count, thread_name_prefix="sweep")
         self._workers = [IsolatedWorker() for _ in range(self._count)]
         self._idle = self._workers.copy()
-
-    def __enter__(self) -> Workers:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._executor.shutdown(wait=False, cancel_futures=True)
@@ -221,7 +218,8 @@ def cluster(address: str) -> Backend:
         while True:
             client = _connect(address, timeout)
             timeout = RECONNECT_TIMEOUT
-            try:
+            with suppress(OSError), ExitStack() as stack:  # the scheduler may go, and the submitted chunks with it
+                stack.callback(_close, client)
                 waiting = chain(submitted.withdraw(), waiting)
                 while client.status in ("running", "connecting"):
                     wanted = AHEAD * max(1, sum(client.nthreads().values())) if client.status == "running" else AHEAD
@@ -231,10 +229,6 @@ def cluster(address: str) -> Backend:
                         return
                     yield from submitted.done(client)
                     waiting = chain(submitted.lost(), waiting)
-            except OSError:
-                pass  # the scheduler is gone, and the submitted chunks with it
-            finally:
-                _close(client)
 
     return run
 
@@ -272,11 +266,9 @@ class _SubmittedChunks:
         with suppress(TimeoutError, CancelledError), client.as_current():
             wait(list(self._futures), timeout=POLL_INTERVAL, return_when="FIRST_COMPLETED")
         for future in [future for future in self._futures if future.status == "finished"]:
-            try:
+            with suppress(CancelledError, TimeoutError):  # its only copy was on a worker that left
                 rows = future.result(timeout=RECONNECT_TIMEOUT)
-            except (CancelledError, TimeoutError):  # its only copy was on a worker that left
-                continue
-            yield FinishedChunk(self._futures.pop(future), rows)
+                yield FinishedChunk(self._futures.pop(future), rows)
 
     def lost(self) -> list[Chunk]:
         """Remove and return the chunks to run again: they were lost, or their workers were killed too often.
@@ -322,23 +314,17 @@ def _close(client: Any) -> None:
 def main() -> None:
     """Answer until the connection is closed."""
     connection: Connection[Any, Any] = Connection(int(sys.argv[1]))
-    study: Study | None = None
-    while True:
-        try:
+    study: Any = None
+    with suppress(EOFError, ConnectionError):  # the parent process has ended
+        while True:
             given, chunk = connection.recv()
-        except (EOFError, ConnectionResetError):
-            return
-        study = given or study
-        assert study is not None
-        answer: Any
-        try:
-            answer = run_chunk(study, chunk)
-        except Exception as problem:  # raised again in the parent process
-            answer = problem
-        try:
+            study = given or study
+            answer: Any
+            try:
+                answer = run_chunk(study, chunk)
+            except Exception as problem:  # raised again in the parent process
+                answer = problem
             connection.send(answer)
-        except BrokenPipeError:  # the parent process has ended
-            return
 
 
 if __name__ == "__main__":

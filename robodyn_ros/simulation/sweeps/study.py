@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robodyn_ros.checks import check, check_choice
-from robodyn_ros.errors import InputError
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import CheckedSettings, choice, setting, whole
 
@@ -72,18 +71,13 @@ class Distribution:
             kinds = {str if isinstance(value, str) else type(value) in (int, float, bool) for value in self.values}
             check(len(kinds) == 1 and kinds != {False}, "choice", "values of one kind", list(self.values))
         else:
-            self._check_numbers()
+            are_two = len(self.values) == 2 and are_numbers(self.values) and np.isfinite(self.values).all()
+            first, second = self.values if are_two else (np.nan, np.nan)
+            are_right = second >= 0 if self.kind == "normal" else first <= second
+            are_right = are_right and (first > 0 or self.kind != "log_uniform")
+            check(are_right, f"distribution: {self.kind}", KINDS[self.kind], list(self.values))
         is_count = isinstance(self.levels, int) and not isinstance(self.levels, bool) and 1 <= self.levels <= 1000
         check(is_count, "levels", "a whole number from 1 to 1000", self.levels)
-
-    def _check_numbers(self) -> None:
-        wanted = f"{self.kind}: must be {KINDS[self.kind]}, not {list(self.values)!r}"
-        if len(self.values) != 2 or not are_numbers(self.values) or not np.isfinite(self.values).all():
-            raise InputError("distribution", wanted, self.values)
-        first, second = self.values
-        right = second >= 0 if self.kind == "normal" else first <= second
-        if not right or (self.kind == "log_uniform" and first <= 0):
-            raise InputError("distribution", wanted, self.values)
 
     @property
     def count(self) -> int:

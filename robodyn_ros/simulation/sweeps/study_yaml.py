@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+import yaml
 
 from robodyn_ros.control.parameter_file import FileParameters, flat
 from robodyn_ros.errors import ConfigurationError, RobodynError, is_it
+from robodyn_ros.files import YamlError, compose, construct, read_text
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.sweeps.study import are_numbers
 
@@ -29,10 +31,6 @@ def read_study_file(path: Path) -> StudySection:
     Raises:
         StudyError: the file cannot be read, or is not a mapping.
     """
-    import yaml
-
-    from robodyn_ros.files import YamlError, compose, read_text
-
     try:
         text = read_text(path)
     except YamlError as cause:
@@ -49,10 +47,6 @@ def read_study_file(path: Path) -> StudySection:
 
 def _value(file: str, key: str, node: Any, lines: dict[str, int]) -> Any:
     """The value of a node; ``lines`` gets the line of each key in it."""
-    import yaml
-
-    from robodyn_ros.files import YamlError, construct
-
     if not isinstance(node, yaml.MappingNode):
         try:
             return construct(node)
