@@ -155,8 +155,12 @@ static void update_prediction(const Settings* s, State* m, double t) {
   copy(m->difference_q, c->last_q);
 }
 
-/* The faster of two velocities if they have the same sign, else their sum: without a step where one of them is zero. */
-static double faster_of(double a, double b) { return a * b < 0 ? a + b : fabs(a) > fabs(b) ? a : b; }
+/* The faster of two velocities of a joint. 0 if they have different signs, because then damping by either may accelerate
+   the joint; one within the noise has no sign. */
+static double faster_of(const State* m, int i, double a, double b) {
+  if (a * b < 0 && smaller(fabs(a), fabs(b)) > m->valid_noise[i]) return 0;
+  return fabs(a) > fabs(b) ? a : b;
+}
 
 /* The velocity of a joint by the trusted part of contradicting states. */
 static double trusted_velocity(const State* m, int i) {
@@ -245,7 +249,7 @@ static int trust_one(const Settings* s, State* m, double t) {
   }
   EACH {
     const int undecided = m->trusted_source == UNDECIDED;
-    m->estimated_v[i] = undecided ? faster_of(m->difference_v[i], c->reported[i]) : trusted_velocity(m, i);
+    m->estimated_v[i] = undecided ? faster_of(m, i, m->difference_v[i], c->reported[i]) : trusted_velocity(m, i);
   }
   if (diverges(s, m, t)) { trust_none(s, m, t); return 0; }
   copy(m->predicted_v, m->estimated_v);
@@ -262,7 +266,7 @@ static int notice_motion(const Settings* s, State* m, double t) {
     const double difference = m->difference_v[i], reported = m->consistency.reported[i], slow = slow_difference(s, m, i);
     const int agree = fabs(difference - reported) <= slow && smaller(fabs(difference), fabs(reported)) > slow;
     if (!agree) m->slow_until[i] = t;
-    seen[i] = agree ? faster_of(difference, reported) : 0;
+    seen[i] = agree ? faster_of(m, i, difference, reported) : 0;
     m->predicts |= t - m->slow_until[i] > s->uncertainty.drop_time + m->period;
   }
   if (!m->predicts) return 0;
