@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -325,7 +326,5 @@ class Problem:
             UnreachableError: a tool goal cannot be reached.
             InputError: a goal is wrong.
         """
-        found = [self.first[0]]
-        for goal in (*self.via, self.goal):
-            found.append(goal.positions(self.model, found[-1]))
-        return tuple(found)
+        goals, start = (*self.via, self.goal), self.first[0]
+        return tuple(accumulate(goals, lambda before, goal: goal.positions(self.model, before), initial=start))

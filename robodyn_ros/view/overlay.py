@@ -220,8 +220,7 @@ def _ellipsoid(inertia: Array, mass: float) -> tuple[Array, Array]:
     """Axes (3, 3), as columns, and semi-axes (3,) [m] of the solid ellipsoid of even density with that inertia."""
     moments, axes = np.linalg.eigh(inertia)  # I_x = m (b² + c²) / 5, and so on
     squares = 2.5 / mass * (moments.sum() - 2.0 * moments)
-    if np.linalg.det(axes) < 0.0:
-        axes[:, 0] = -axes[:, 0]
+    axes[:, 0] *= np.sign(np.linalg.det(axes))  # right-handed
     return axes, np.sqrt(np.maximum(squares, 1e-8))
 
 

@@ -252,9 +252,9 @@ def _com(com: Array, size: Size) -> Iterator[Remark]:
     allowed = MARGIN * size.diagonal + 5e-3 if size.by_shapes else size.diagonal + 0.1
     beyond = size.beyond(com)
     if beyond > allowed:
-        place = f"{_vector(com)} m, {1e3 * beyond:.0f} mm outside the link"
+        place = ", ".join(f"{value:.3g}" for value in com)
         hint = ": is it in mm?" if beyond > 100.0 * size.diagonal else ""
-        yield "warning", f"its centre of mass is at {place}{hint}"
+        yield "warning", f"its centre of mass is at ({place}) m, {1e3 * beyond:.0f} mm outside the link{hint}"
 
 
 def _inertia(inertial: Inertial, size: Size) -> Iterator[Remark]:
@@ -308,10 +308,6 @@ def _placeholders(links: list[UrdfLink]) -> Iterator[Finding]:
             listed = " ".join(f"{moment:g}" for moment in moments)
             text = f"the inertia {listed} kg m² looks like a placeholder; it is that of {names}"
             yield Finding("warning", group[0].title, group[0].line, text)
-
-
-def _vector(values: Array) -> str:
-    return "(" + ", ".join(f"{value:.3g}" for value in values) + ")"
 
 
 def _length(value: float) -> str:

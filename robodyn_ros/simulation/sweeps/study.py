@@ -107,9 +107,8 @@ class Distribution:
 
     def ends(self) -> tuple[Any, ...]:
         """Return extreme values: the ends, the 0.1 % and 99.9 % quantiles of a normal distribution, or all choices."""
-        if self.kind == "choice":
-            return self.values
-        return (self.at(1e-3), self.at(1.0 - 1e-3)) if self.kind == "normal" else (self.at(0.0), self.at(1.0))
+        least = 1e-3 if self.kind == "normal" else 0.0
+        return self.values if self.kind == "choice" else (self.at(least), self.at(1.0 - least))
 
 
 @dataclass(frozen=True)
