@@ -372,10 +372,11 @@ def slender_rod(half: np.ndarray) -> list[float]:
     return (0.1 * (half @ half * np.eye(3) - np.outer(half, half)))[np.triu_indices(3)].tolist()
 
 
-@pytest.mark.parametrize("name", ARMS)
-def test_settings_are_those_of_the_node(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "law"), [*((name, dict(CASES).get(name, "computed_torque")) for name in ARMS), ("prr", "impedance")]
+)
+def test_settings_are_those_of_the_node(name: str, law: str) -> None:
     """For random parameters: every number of the core's settings, and of the control step's."""
-    law = dict(CASES).get(name, "computed_torque")
     both = Twins(name, law)
     robot, rng, structs = both.robot, both.rng, both.loop.core.structs
     for _ in range(20):
@@ -432,7 +433,7 @@ def test_a_pose_that_is_streamed_is_reached_as_by_the_node(name: str, away: floa
     farther = target.copy()
     farther[:3, 3] += [0.6 * away, -0.48 * away, 0.64 * away]
     q, qd = start, np.zeros(robot.n)
-    for k in range(5000):
+    for k in range(3000):
         t = 1.0 + PERIOD * k
         assert arm.update(t, q.copy(), qd.copy()) == SEND
         command = loop.update(t, t, q.copy(), qd.copy())

@@ -737,8 +737,7 @@ def test_a_clock_that_lags_behind_the_states_freezes_no_effort(traced):
     assert limited > 100
 
 
-@pytest.mark.parametrize("late", [0.0, 0.05])
-@pytest.mark.parametrize("rate", [60.0, 700.0])
+@pytest.mark.parametrize(("rate", "late"), [(60.0, 0.05), (700.0, 0.0)])
 def test_no_step_is_ever_larger_than_the_rate_limit(rate, late):
     """Whatever happens: faults, gaps, other laws and gains, references that jump, another payload, and states that come
     up to ``late`` seconds after their stamps, so that some wait and are then answered one right after the other.
