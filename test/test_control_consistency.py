@@ -306,10 +306,6 @@ def scale(t, q, qd, j):
     qd[j] *= 3.0
 
 
-def swap(t, q, qd, j):
-    qd[[0, j]] = qd[[j, 0]]
-
-
 def freeze(velocity=1.0):
     """The position stays, and so much of the velocity."""
     held = []

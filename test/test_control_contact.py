@@ -224,7 +224,6 @@ FORCE = np.array([12.0, np.inf])
 BOUNDS = {
     ("touch", "joints"): thresholds(3, touch=6.0),
     ("collision", "joints"): thresholds(3, touch=3.0, collision=6.0),
-    ("touch", "wrench"): thresholds(3, touch_wrench=FORCE),
     ("collision", "wrench"): thresholds(3, touch_wrench=FORCE / 2.0, collision_wrench=FORCE),
 }
 
@@ -261,8 +260,7 @@ def injected(reaction: str, kind: str, threshold: str) -> list[str]:
     return bench.phases
 
 
-@pytest.mark.parametrize("threshold", ["joints", "wrench"])
-@pytest.mark.parametrize("kind", ["touch", "collision"])
+@pytest.mark.parametrize(("kind", "threshold"), [("touch", "joints"), ("collision", "wrench")])
 @pytest.mark.parametrize("reaction", TO_CONTACT)
 def test_each_reaction_at_each_level_ends_and_recovers(reaction: str, kind: str, threshold: str) -> None:
     phases = injected(reaction, kind, threshold)

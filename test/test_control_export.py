@@ -372,10 +372,11 @@ def slender_rod(half: np.ndarray) -> list[float]:
     return (0.1 * (half @ half * np.eye(3) - np.outer(half, half)))[np.triu_indices(3)].tolist()
 
 
-@pytest.mark.parametrize("name", ARMS)
-def test_settings_are_those_of_the_node(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "law"), [*((name, dict(CASES).get(name, "computed_torque")) for name in ARMS), ("prr", "impedance")]
+)
+def test_settings_are_those_of_the_node(name: str, law: str) -> None:
     """For random parameters: every number of the core's settings, and of the control step's."""
-    law = dict(CASES).get(name, "computed_torque")
     both = Twins(name, law)
     robot, rng, structs = both.robot, both.rng, both.loop.core.structs
     for _ in range(20):
@@ -432,7 +433,7 @@ def test_a_pose_that_is_streamed_is_reached_as_by_the_node(name: str, away: floa
     farther = target.copy()
     farther[:3, 3] += [0.6 * away, -0.48 * away, 0.64 * away]
     q, qd = start, np.zeros(robot.n)
-    for k in range(5000):
+    for k in range(3000):
         t = 1.0 + PERIOD * k
         assert arm.update(t, q.copy(), qd.copy()) == SEND
         command = loop.update(t, t, q.copy(), qd.copy())
@@ -450,8 +451,13 @@ def test_a_pose_that_is_streamed_is_reached_as_by_the_node(name: str, away: floa
     np.testing.assert_allclose(kinematics.pose(tool.link, q), target, atol=1e-4)
 
 
-def test_twists_and_wrenches_of_a_frame_are_turned_and_poses_are_moved_too() -> None:
-    arm = Twins("prr", "computed_torque", FELT).exported
+@pytest.fixture(scope="module")
+def felt() -> Twins:
+    return Twins("prr", "computed_torque", FELT)
+
+
+def test_twists_and_wrenches_of_a_frame_are_turned_and_poses_are_moved_too(felt: Twins) -> None:
+    arm = felt.exported
     rng = np.random.default_rng(4)
     turns = Rotation.random(2, random_state=5).as_matrix()
     pose, given = np.eye(4), rng.uniform(-1.0, 1.0, 6)
@@ -464,16 +470,15 @@ def test_twists_and_wrenches_of_a_frame_are_turned_and_poses_are_moved_too() -> 
     np.testing.assert_allclose(found[3:].reshape(3, 3), turns[0] @ turns[1], atol=1e-12)
 
 
-def test_the_wrench_is_told_in_the_axes_of_the_link() -> None:
-    both = Twins("prr", "computed_torque", FELT)
-    memory, given = both.exported.memory(), np.arange(1.0, 7.0)
-    memory.q[:], memory.external[both.robot.n : both.robot.n + 6] = [0.4, 0.3, -1.1], given
-    axes = Kinematics(both.robot).pose(StreamedTool.of(both.robot).link, memory.q)[:3, :3]
-    np.testing.assert_allclose(both.exported.wrench().reshape(2, 3), given.reshape(2, 3) @ axes, rtol=1e-12)
+def test_the_wrench_is_told_in_the_axes_of_the_link(felt: Twins) -> None:
+    memory, given = felt.exported.memory(), np.arange(1.0, 7.0)
+    memory.q[:], memory.external[felt.robot.n : felt.robot.n + 6] = [0.4, 0.3, -1.1], given
+    axes = Kinematics(felt.robot).pose(StreamedTool.of(felt.robot).link, memory.q)[:3, :3]
+    np.testing.assert_allclose(felt.exported.wrench().reshape(2, 3), given.reshape(2, 3) @ axes, rtol=1e-12)
 
 
-def test_an_arm_that_ends_leaves_no_memory_behind() -> None:
-    code, sizes = Twins("prr", "computed_torque", FELT).exported.code, []
+def test_an_arm_that_ends_leaves_no_memory_behind(felt: Twins) -> None:
+    code, sizes = felt.exported.code, []
     for _ in range(3):
         for _ in range(1000):
             code.arm_destroy(ctypes.c_void_p(code.arm_create()))
@@ -481,8 +486,8 @@ def test_an_arm_that_ends_leaves_no_memory_behind() -> None:
     assert sizes[2] - sizes[1] < 5000  # the smallest part of each has 48 bytes
 
 
-def test_a_text_that_is_too_long_is_cut_at_the_end_of_its_place() -> None:
-    arm = Twins("prr", "computed_torque", FELT).exported
+def test_a_text_that_is_too_long_is_cut_at_the_end_of_its_place(felt: Twins) -> None:
+    arm = felt.exported
     _, refusal = arm.follow(np.array([1.0]), [np.full((1, 3), 9.125), None, None, None], np.nan, 5.0)
     whole = arm.words(refusal)
     assert "9.125" in whole

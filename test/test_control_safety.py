@@ -216,14 +216,10 @@ def test_before_the_first_state_and_while_time_stands_still_nothing_is_sent():
         assert arm.loop.watch(t) is None
 
 
-def test_damping_needs_states():
-    with pytest.raises(RobodynError, match="reaction"):
-        FaultReactions(states=("damp",))
-
-
-def test_a_kind_of_fault_that_does_not_exist_is_refused():
-    with pytest.raises(RobodynError, match=r"faults.speeed: .* \(is it 'speed'\?\)"):
-        FaultReactions(speeed=("damp",))
+@pytest.mark.parametrize(("kind", "said"), [("states", "reaction"), ("speeed", r"speeed: .* \(is it 'speed'\?\)")])
+def test_damping_needs_states_and_a_reaction_a_kind_of_fault_that_exists(kind, said):
+    with pytest.raises(RobodynError, match=said):
+        FaultReactions(**{kind: ("damp",)})
 
 
 # States that come, and something is wrong
@@ -737,8 +733,7 @@ def test_a_clock_that_lags_behind_the_states_freezes_no_effort(traced):
     assert limited > 100
 
 
-@pytest.mark.parametrize("late", [0.0, 0.05])
-@pytest.mark.parametrize("rate", [60.0, 700.0])
+@pytest.mark.parametrize(("rate", "late"), [(60.0, 0.05), (700.0, 0.0)])
 def test_no_step_is_ever_larger_than_the_rate_limit(rate, late):
     """Whatever happens: faults, gaps, other laws and gains, references that jump, another payload, and states that come
     up to ``late`` seconds after their stamps, so that some wait and are then answered one right after the other.

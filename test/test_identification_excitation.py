@@ -260,10 +260,9 @@ def test_the_command_and_its_way_through_the_simulator(tmp_path, capsys, monkeyp
     assert "is beyond the limits" in capsys.readouterr().err
 
 
-def test_an_excitation_keeps_to_the_limits_of_acceleration_and_jerk_of_the_urdf():
-    urdf = PRR.urdf.replace("<limit ", '<limit acceleration="4" deceleration="3" jerk="25" ')
-    free, found = (excite(arm, QUICK).trajectory for arm in (PRR, rd.load_robot(urdf)))
-    times, _, _, qdd = sampled(found)
-    assert np.abs(sampled(free)[3]).max() > 3.0 >= np.abs(qdd).max() * (1 - 1e-6)
-    assert np.abs(np.diff(qdd, axis=0)).max() / times[1] <= 25.0 * 1.01
-    assert np.abs(qdd).max() > 1.0
+def test_an_excitation_keeps_to_the_limits_of_acceleration_and_jerk_of_the_urdf(found):
+    urdf = PRR.urdf.replace("<limit ", '<limit acceleration="1.5" deceleration="1.2" jerk="3" ')
+    times, _, _, qdd = sampled(excite(rd.load_robot(urdf), QUICK).trajectory)
+    assert np.abs(sampled(found.trajectory)[3]).max() > 1.2 >= np.abs(qdd).max() * (1 - 1e-6)
+    assert np.abs(np.diff(qdd, axis=0)).max() / times[1] <= 3.0 * 1.01
+    assert np.abs(qdd).max() > 0.4

@@ -239,7 +239,7 @@ def test_a_joint_that_did_not_move_is_said_so():
     assert np.isinf(found.base_errors).any()
 
 
-@pytest.mark.parametrize(("seed", "precision"), [(0, 1e4), (2, 1e12)])
+@pytest.mark.parametrize(("seed", "precision"), [(0, 1e4), (2, 1e7), (2, 1e12)])
 def test_data_that_want_an_impossible_body_leave_it_clear_of_the_boundary(seed, precision):
     """However precise they are: beyond, rounding decides what is possible."""
     wanted = SOLID.copy()
@@ -392,15 +392,18 @@ def test_the_effect_of_a_base_parameter_is_the_effort_that_its_change_makes():
     nominal = RegressionModel(PRR, IdentificationSettings(), STANDARD_GRAVITY, 0.0).nominal
     used = found.before.used  # not where a joint stands still
     whole = rms(samples.effort * used)
+    model = RNEA(PRR)
+
+    def effort(theta):
+        inertial, _, viscous, coulomb = np.split(theta, np.cumsum([theta.size - 9, 3, 3]))
+        model.configure(inertial=inertial)
+        friction = viscous * samples.qd + coulomb * np.sign(samples.qd)
+        return model.inverse(samples.q, samples.qd, samples.qdd) + friction
+
+    before = effort(nominal)
     for k, effect in enumerate(found.base_effects):
         own = found.base.columns[found.base.independent[k]]
         changed = nominal.copy()
         changed[own] += found.base_values[k] - found.base_nominal[k]
-        efforts = []
-        for theta in (nominal, changed):
-            inertial, _, viscous, coulomb = np.split(theta, np.cumsum([theta.size - 9, 3, 3]))
-            model = RNEA(PRR, inertial=inertial)
-            tau = model.inverse(samples.q, samples.qd, samples.qdd)
-            efforts.append(tau + viscous * samples.qd + coulomb * np.sign(samples.qd))
-        assert effect == pytest.approx((rms((efforts[1] - efforts[0]) * used) / whole).max(), rel=1e-6, abs=1e-12)
+        assert effect == pytest.approx((rms((effort(changed) - before) * used) / whole).max(), rel=1e-6, abs=1e-12)
     assert found.base_effects.max() > 0.05

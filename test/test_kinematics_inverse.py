@@ -259,11 +259,11 @@ def test_a_target_is_found_where_the_null_space_motion_does_not_settle() -> None
 @pytest.mark.parametrize("limits", ["clamp", "avoid"])
 def test_an_arm_of_millimetres_is_solved_as_one_of_metres(limits: str) -> None:
     """A damping in metres let joints that avoid their limits move the tool, and never let go of it."""
-    texts = [random_robot(seed, 8, branching=0) for seed in (1, 2, 5)]
+    texts = [random_robot(seed, 8, branching=0) for seed in (2, 5)]
     for text in (*texts, *(one.replace("prismatic", "revolute") for one in texts)):
         steps = []
         for scale in (1.0, 1e-3, 20.0):
-            kinematics = Kinematics(rd.load_robot(resized(text, scale)))
+            kinematics = Kinematics(rd.load_robot(resized(text, scale)), compiled=False)
             lower, upper = kinematics.robot.lower, kinematics.robot.upper
             inverse = InverseKinematics(kinematics, "tool", InverseSettings(limits=limits, starts=5))
             places = lower + (upper - lower) * np.random.default_rng(6).uniform(0.2, 0.8, (10, 8))

@@ -18,7 +18,6 @@ from robodyn_ros.kinematics.target import ToolTarget
 from robodyn_ros.robot import Pose
 
 INERTIA = (0.01, 0, 0, 0.02, 0, 0.03)
-COUNT = {"rr": 2000, "prr": 2000, "lesson": 500, "skewed rr": 1000, "skewed prr": 1000}
 
 
 def skewed(lift: bool) -> str:
@@ -56,7 +55,7 @@ def test_round_trip_over_random_poses(name: str) -> None:
     """Both branches lead to the pose to 1e-12; one is where it came from, as exactly as the bend of the arm allows."""
     arm = rd.load_robot(ARMS[name])
     kinematics, inverse = Kinematics(arm, compiled=False), PlanarInverse(arm, "tool")
-    q = positions(arm, COUNT[name])
+    q = positions(arm, 500)
     poses = kinematics.pose("tool", q)
     prr = arm.n == 3
     found = [inverse.solve_pose(pose) if prr else inverse.solve(pose[:3, 3]) for pose in poses]

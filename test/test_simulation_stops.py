@@ -48,7 +48,7 @@ def test_bounces_end():
 @pytest.mark.parametrize("greatest", [0.0, 1.0])
 def test_energy_never_grows_at_stops(greatest):
     """Random arms thrown at random, passive, with stops close by: whatever they hit, and however they bounce."""
-    for seed in range(4):
+    for seed in range(2):
         rng = np.random.default_rng(seed)
         stops = [StopSettings(restitution=e) for e in rng.uniform(0.0, greatest, 4)]
         arm = plant_of(arms.random_robot(seed, joints=4), 5e-4, stops=stops)
