@@ -105,9 +105,10 @@ def test_the_command_slows_a_motion_down_for_friction_and_for_gravity(friction, 
     assert json.loads(capsys.readouterr().out)["slowed"] > 1.5
 
 
-def test_a_joint_that_was_led_beyond_its_limits_stops_there_and_is_named() -> None:
+@pytest.mark.parametrize("lowest", [-5.6, -1.51])
+def test_a_joint_that_was_led_beyond_its_limits_stops_there_and_is_named(lowest: float) -> None:
     t, q = shown()
-    q[:, 2] *= 4.0
+    q[:, 2] *= lowest / q[:, 2].min()
     made = demonstration(DYNAMICS, t, q)
     assert made.clipped == (PRR.joint_names[2],)
     least, greatest = made.trajectory.extent()
