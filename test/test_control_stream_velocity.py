@@ -61,8 +61,8 @@ def test_it_keeps_to_the_velocity_limit_so_that_no_message_is_refused_for_its_es
 
 @pytest.mark.parametrize(
     ("t", "q"),
-    [(0.2 + 0.6, 0.2), (0.2 + 0.01, 0.2 + 0.06), (0.2 - 0.15, 0.2)],
-    ids=["after a pause", "after a jump", "where time goes back"],
+    [(0.2 + 0.6, 0.2), (0.2 + 0.01, 0.2 + 0.06), (0.2 + 0.01, 0.2 - 0.06), (0.2 - 0.15, 0.2)],
+    ids=["after a pause", "after a jump", "after a jump back", "where time goes back"],
 )
 def test_it_begins_anew(t, q):
     before = np.linspace(0.0, 0.2, 21)
@@ -75,6 +75,8 @@ def test_a_message_that_was_overtaken_or_repeated_changes_nothing():
     disturbed = stream([*before, 0.195, 0.2, 0.21], [*before, 0.195, 0.2, 0.21])
     assert disturbed[21] == disturbed[22] == steady[20]
     assert disturbed[-1] == pytest.approx(steady[-1], rel=1e-12)
+    corrected = stream([*before, 0.2, 0.21], [*before, 0.202, 0.21])  # of two of one time the later counts
+    assert corrected[-1] == pytest.approx(1.0 - 0.002 / (0.005 + 0.01), rel=1e-9)
 
 
 def test_two_joints_that_come_in_turns_have_their_own_velocities():
@@ -108,7 +110,9 @@ def test_a_stream_that_was_moving_is_silent_after_more_than_some_lost_messages()
         estimate = Estimate()
         for index in range(5):
             t = period * index
-            estimate.update(t, np.array([0.5 * t]), [1])
+            columns = [1] if index < 4 else [0, 1]  # the message that begins another joint is no longer period
+            estimate.update(t, np.full(len(columns), 0.5 * t), columns)
+            assert estimate.stream.is_silent(9.0) == (index > 0)  # nothing moved by the first message
         assert not estimate.stream.is_silent(silent * 0.99)
         assert estimate.stream.is_silent(silent * 1.01)
         estimate.stream.stop()

@@ -12,15 +12,16 @@ import yaml
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped
 from numpy.testing import assert_allclose
+from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 from visualization_msgs.msg import Marker, MarkerArray
 
 import robodyn_ros as rd
 from robodyn_ros.errors import InputError
-from robodyn_ros.nodes.common.marker_messages import ghost
+from robodyn_ros.nodes.common.marker_messages import ghost, to_marker
 from robodyn_ros.nodes.markers import GHOST, TARGET, TOOL, MarkersNode
 from robodyn_ros.view import LAYERS
-from robodyn_ros.view.marks import TOOL_LAYERS, moving_shapes
+from robodyn_ros.view.marks import TOOL_LAYERS, Arrow, Ball, Line, moving_shapes
 
 PRR = Path(__file__).parents[1] / "urdf" / "prr.urdf"
 
@@ -121,15 +122,36 @@ def test_the_mesh_of_a_ghost_is_looked_for_beside_the_urdf(tmp_path, name):
         pytest.importorskip("xacro", reason="the extra xacro is not installed")
     file = tmp_path / "urdf" / name
     file.parent.mkdir()
+    (pose, origin), turns = np.tile(np.eye(4), (2, 1, 1)), ([0.3, -0.5, 0.7], [0.4, 0.5, 0.6])
+    for matrix, turn, place in zip((pose, origin), turns, ([1, 2, 3], [0.1, 0.2, 0.3]), strict=True):
+        matrix[:3, :3], matrix[:3, 3] = Rotation.from_euler("xyz", turn).as_matrix(), place
     for mesh, said in (
         ("../meshes/link 1.stl", (tmp_path / "meshes" / "link 1.stl").as_uri()),
         ("/meshes/a.stl", "file:///meshes/a.stl"),
         ("package://my_arm/a.stl", "package://my_arm/a.stl"),
     ):
-        visual = f'<visual><geometry><mesh filename="{mesh}"/></geometry></visual>'
+        placed = '<origin xyz="0.1 0.2 0.3" rpy="0.4 0.5 0.6"/>'
+        visual = f'<visual>{placed}<geometry><mesh filename="{mesh}"/></geometry></visual>'
         file.write_text(PRR.read_text().replace('<link name="hand">', f'<link name="hand">{visual}'), encoding="utf-8")
         (shape,) = (shape for shape in moving_shapes(rd.load_robot(file)) if shape.kind == "mesh")
-        assert ghost(shape, np.eye(4), "base", Time()).mesh_resource == said
+        marker = ghost(shape, pose, "base", Time())
+        at, o = marker.pose.position, marker.pose.orientation
+        assert_allclose([at.x, at.y, at.z], (pose @ origin)[:3, 3], rtol=1e-12)
+        assert_allclose(Rotation.from_quat([o.x, o.y, o.z, o.w]).as_matrix(), (pose @ origin)[:3, :3], atol=1e-12)
+        assert marker.mesh_resource == said
+
+
+def test_a_mark_has_its_size_in_rviz():
+    """The diameters of an ellipsoid; those of an arrow's shaft and head, and the head's length; the width of a line."""
+    zero, up, color = np.zeros(3), np.array([0.0, 0.0, 1.0]), (0.1, 0.2, 0.3, 0.4)
+    for mark, scale in (
+        (Ball("com", "a", zero, np.eye(3), np.array([0.1, 0.2, 0.3]), color), [0.2, 0.4, 0.6]),
+        (Arrow("force", "a", zero, up, 0.01, color), [0.02, 0.04, 0.06]),
+        (Arrow("force", "a", up, 0.9 * up, 0.05, color), [0.1, 0.2, 0.05]),  # too short for more than half of it
+        (Line("path", "a", np.array([zero, up]), 0.006, color), [0.006, 0.0, 0.0]),
+    ):
+        found = to_marker(mark, "base", Time()).scale
+        assert_allclose([found.x, found.y, found.z], scale)
 
 
 DISPLAYED = {

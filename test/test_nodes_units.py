@@ -20,7 +20,7 @@ from robodyn_ros.control.parameter_file import read_parameters
 from robodyn_ros.errors import ConfigurationError, NotReadyError, RobotDescriptionError
 from robodyn_ros.nodes.common.diagnostics import MOST_DIFFERENT, PAUSE, Faults
 from robodyn_ros.nodes.common.launching import accepted, parameter_files, read_urdf, root_link
-from robodyn_ros.nodes.common.watch import Watch, check_start
+from robodyn_ros.nodes.common.watch import Watch, check_start, rest_position
 from robodyn_ros.nodes.controller.output import LoopStatistics, PublisherConflicts
 from robodyn_ros.nodes.controller.realtime.periods import command_of
 from robodyn_ros.nodes.controller.realtime.runner import CODE as RUNNER
@@ -150,6 +150,12 @@ def test_a_continuous_joint_is_at_the_start_of_a_plan_in_any_turn(prr):
     check_start(watch, start)
     with pytest.raises(NotReadyError, match="joint 'elevator' is"):
         check_start(watch, start + [2.0 * np.pi, 0.0, 0.0])
+    np.testing.assert_allclose(rest_position(watch), [0.3, 3.1416, 0.4])  # the reference, unless it is elsewhere
+    heard["controller/tracking_error"](JointState(name=NAMES, position=[0.0, 0.03, 0.0]))
+    np.testing.assert_allclose(rest_position(watch), [0.3, 3.141, 0.4])
+    heard["joint_states"](JointState(name=NAMES, position=[0.3, 3.1, 0.4], velocity=[0.01, -0.03, 0.0]))
+    with pytest.raises(NotReadyError, match=r"joint 'shoulder' by -0\.03 per s"):
+        rest_position(watch)
 
 
 def test_a_position_that_is_no_number_is_not_known(prr):
@@ -185,6 +191,9 @@ def test_faults_are_all_counted_but_not_all_said():
     faults.count("state refused", "NaN")
     assert len(said) == 3
     assert "101" in said[-1]
+    assert faults.recent == ["state refused", "state too old"]  # the latest first
+    now[0] = 1.5 * PAUSE
+    assert faults.recent == ["state refused"]
 
 
 def test_different_faults_of_one_kind_are_all_said():

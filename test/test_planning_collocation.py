@@ -18,6 +18,7 @@ from scipy.integrate import solve_ivp, trapezoid
 
 import robodyn_ros as rd
 from robodyn_ros.control.motion.point_to_point import point_to_point, rest_to_rest
+from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import InputError
 from robodyn_ros.planning.collocation import initial_guess
 from robodyn_ros.planning.collocation.collocation import CollocationSettings, plan
@@ -27,7 +28,7 @@ from robodyn_ros.planning.collocation.scheme import SCHEMES
 from robodyn_ros.planning.cost import Effort, MinimumTime, Tracking, read_cost
 from robodyn_ros.planning.obstacles import Capsule, box, sphere
 from robodyn_ros.planning.problem import JointGoal, MotionLimits, Problem, ToolGoal
-from robodyn_ros.planning.verification import infeasibility
+from robodyn_ros.planning.verification import infeasibility, verify
 
 PATIENT = CollocationSettings(time_limit=300.0)  # of a loaded machine
 COARSE = CollocationSettings(tolerance=0.02, time_limit=300.0)
@@ -348,6 +349,32 @@ def test_a_joint_that_may_be_anywhere_makes_room_for_the_others_at_the_goal(arm,
         found = solved(plan, Problem(arm, start, JointGoal(wanted), **more), COARSE)
         assert_allclose(np.where(np.isnan(wanted), np.nan, found.q[-1]), wanted, atol=1e-5)
         assert abs(found.q[-1] - free)[joint_index] > 0.05
+
+
+@pytest.mark.parametrize(
+    ("given", "constraint", "unit", "amount"),
+    [
+        ({"velocity": 1.5}, "velocity limit of 'x'", "m/s", 15.0 / 8.0 * 1.7 / 2.0 - 1.5),
+        ({"acceleration": 2.0}, "acceleration limit of 'x'", "m/s²", 10.0 / np.sqrt(3.0) * 1.7 / 4.0 - 2.0),
+        ({"jerk": 10.0}, "jerk limit of 'x'", "m/s³", 60.0 * 1.7 / 8.0 - 10.0),
+        ({"effort": 5.0}, "effort limit of 'x'", "N", 2.5 * 10.0 / np.sqrt(3.0) * 1.7 / 4.0 - 5.0),
+        ({"goal": 1.87}, "goal: position of 'x'", "m", 0.03),
+        ({"obstacles": (sphere("ball", (1.0, 0.35, 0.0), 0.2),)}, "distance of 'cart' from 'ball'", "m", 0.05),
+    ],
+)
+def test_the_quintic_of_a_slider_misses_what_it_misses(given, constraint, unit, amount):
+    """The greatest speed is 15 d / 8 T, the acceleration 10 d / √3 T², the jerk 60 d / T³, at both ends."""
+    cart, limits, body = slider(50.0), dict(given), Capsule("cart", np.zeros(3), np.zeros(3), 0.1)
+    goal, more = JointGoal([limits.pop("goal", 1.9)]), {"bodies": (body,), "obstacles": limits.pop("obstacles", ())}
+    problem = Problem(cart, [0.2], goal, limits=whole(cart, **limits), margin=0.1, **more)
+    times = np.linspace(0.0, 2.0, 2001)
+    q, qd, qdd = rest_to_rest([[0.2], [1.9]], [0.0, 2.0]).samples(times)
+    found = verify(problem, Trajectory(times, q, qd, qdd, 2.5 * qdd), [2000], 0.005)
+    assert found.worst == (constraint, pytest.approx(amount, rel=0.05, abs=1e-3), unit)
+    assert found.ratio > 1.0
+    near = np.abs(q[:-1, 0] - 1.0)  # closer than 0.1 on the 0.19 m before and after the middle of the ball
+    assert found.close[near < 0.17].all() == found.close.any() == ("obstacles" in given)
+    assert not found.close[near > 0.2].any()
 
 
 def test_what_only_the_solver_sees_is_refused_by_name():
