@@ -24,7 +24,6 @@ from robodyn_ros.control import (
 from robodyn_ros.control.faults.dry_run import check_model, dry_run
 from robodyn_ros.control.faults.settings import Feedback
 from robodyn_ros.control.faults.table import FaultReactions
-from robodyn_ros.control.limits import Limits
 from robodyn_ros.dynamics import Payload
 from robodyn_ros.errors import (
     EffortError,
@@ -999,11 +998,3 @@ def test_without_unknown_friction_an_arm_without_effort_limits_is_held():
         assert loop.update(t, t, Q, ZERO).fault is None
     loop.set_contact("touch")
     assert np.isfinite(loop.update(0.1, 0.1, Q, ZERO).effort).all()
-
-
-def test_a_velocity_limit_of_zero_is_none():
-    urdf = ROBOT.urdf.replace('velocity="', 'velocity="0" was="')
-    assert urdf != ROBOT.urdf
-    still = rd.load_robot(urdf)
-    assert np.isinf(still.velocity_limit).all()
-    assert np.isinf(Limits.of(still, np.ones(3)).velocity).all()

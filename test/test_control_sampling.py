@@ -283,13 +283,6 @@ def test_gains_that_were_not_carried_return_only_with_a_margin():
 
 
 @pytest.mark.parametrize("law", [GravityCompensation, ComputedTorque])
-@pytest.mark.parametrize(("period", "delay"), [(0.002, 0.0), (0.01, 0.005), (0.02, 0.0)])
-def test_the_usual_rates_carry_the_usual_gains(law, period, delay):
-    commands, _, _ = run(loop(law, 12.0), period, delay, push=0.5)
-    assert {command.fault for command in commands} == {None}
-
-
-@pytest.mark.parametrize("law", [GravityCompensation, ComputedTorque])
 def test_gains_that_the_measured_rate_does_not_carry_are_refused_with_the_number(law):
     arm = loop(law, 12.0)
     run(arm, 0.01)
