@@ -215,7 +215,7 @@ def test_the_law_of_a_file_counts_in_the_viewer(options, law, given):
     """Its default was a parameter of its own, which overrode the file."""
     text = "/**/controller: {ros__parameters: {controller: impedance, dynamics: lagrangian}}"
     (args, file), group = given(view, text, *options), Mock()
-    view._arm(args).start(group)
+    view._arm(args)[1](group)
     (node, values, _, *_), _ = group.start.call_args
     found = {**read_parameters(file, node), **values}
     assert (node, found["controller"], found["dynamics"]) == ("controller", law, "lagrangian")
@@ -224,7 +224,7 @@ def test_the_law_of_a_file_counts_in_the_viewer(options, law, given):
 @pytest.mark.parametrize(("options", "joints"), [([], ["wrist"]), (["--joints", "shoulder"], ["shoulder"])])
 def test_the_joints_of_the_command_line_override_those_of_a_file_in_the_viewer(options, joints, given):
     (args, _), group = given(view, "/**: {ros__parameters: {joints: [wrist]}}", *options), Mock()
-    view._arm(args).start(group)
+    view._arm(args)[1](group)
     for (_, values, files, *_), _ in group.start.call_args_list:
         read = LoadedParameters()
         for path in files:
