@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose
 import robodyn_ros as rd
 from robodyn_ros.dynamics.task_space import TaskSpace, arm_directions, geometric_mean
 from robodyn_ros.errors import InputError
+from robodyn_ros.robot import random_positions
 
 INDUSTRIAL = urdfs()
 TIPS = {"ur5_robot": "tool0", "panda": "panda_hand_tcp", "far tool": "far"}
@@ -72,6 +73,15 @@ def test_khatibs_formulas_on_pinocchios_terms(name: str) -> None:
         known = J, drift, inertia, consistent, null, coriolis, consistent.T @ gravity
         for ours, theirs in zip(found[:7], known, strict=True):
             assert_allclose(ours, theirs, rtol=0, atol=1e-10 * max(1.0, np.abs(theirs).max()))
+
+
+@pytest.mark.parametrize("name", ["prr", "five joints", "eight joints"])
+def test_of_other_poses_half_have_a_clearance_above_1_and_usual_mobilities_scale_it(name: str) -> None:
+    task = task_of(name)
+    poses = random_positions(task.dynamics.robot, 400, seed=6)
+    mobilities = [J @ np.linalg.solve(task.dynamics.mass_matrix(q), J.T) for q in poses for J in (task.jacobian(q),)]
+    assert_allclose(task.scales[0], np.median(np.diagonal(mobilities, axis1=1, axis2=2), axis=0) ** -0.5, rtol=0.15)
+    assert 0.7 < np.median([task.terms(q, 0 * q).clearance for q in poses]) < 1.4  # of other 200 poses than the task's
 
 
 def test_an_arm_has_the_directions_that_it_has() -> None:

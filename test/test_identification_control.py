@@ -16,7 +16,7 @@ import robodyn_ros as rd
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification import Samples
-from robodyn_ros.identification.estimation.payload import estimate_payload
+from robodyn_ros.identification.estimation.payload import _prior_ball, estimate_payload
 
 
 @pytest.mark.parametrize("name", ["rr", "tilted", "welded"])
@@ -72,6 +72,7 @@ def test_a_payload_from_a_few_poses_at_rest():
     nothing = RNEA(robot).inverse(q, rest, rest) + 0.1 * rng.normal(size=q.shape)
     empty = estimate_payload(RNEA(robot), "panda_hand_tcp", replace(samples, effort=nothing), viscous=0.0, coulomb=0.0)
     assert 0.0 < empty.payload.mass < 0.05
+    assert_allclose(_prior_ball(0.1)[[0, 4, 6, 9]], [4.18879, *np.full(3, 0.0167552)], rtol=1e-5)  # of water
 
 
 def test_a_payload_that_cannot_be_felt():

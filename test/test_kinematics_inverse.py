@@ -132,6 +132,8 @@ def test_planar_task_agrees_with_the_closed_form(prr: str) -> None:
     robot = rd.load_robot(prr)
     kinematics = Kinematics(robot)
     inverse, closed = InverseKinematics(kinematics, "tool"), PlanarInverse(robot, "tool")
+    named = Task.pose(), Task.position(), Task.planar(), Task.pointing()
+    assert {weight for task in named for weight in task.weights} == {0.0, 1.0}  # what counts counts alike
     for q in random_positions(robot, 200, seed=3):
         target = kinematics.pose("tool", q)
         solution = inverse.solve(target, task=Task.planar())

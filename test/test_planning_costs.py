@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from arms import lesson_arm, resized, slider
 from numpy.testing import assert_allclose
+from scipy.interpolate import BPoly, PPoly
 
 import robodyn_ros as rd
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import InputError, NotReadyError
+from robodyn_ros.planning.collocation.collocation import sample_motion
 from robodyn_ros.planning.collocation.program import Mesh, NonlinearProgram
 from robodyn_ros.planning.collocation.scheme import SCHEMES, Columns
 from robodyn_ros.planning.cost import Effort, MinimumTime, Point, Smoothness, Tracking, read_cost
@@ -92,11 +94,39 @@ def test_the_schemes_integrate_polynomials_of_their_degree_exactly(name):
         x = Columns(*(row(times)[np.newaxis] for row in (q, v, a, a)))
         jerks = [a.deriv()(times[part]) * steps for part in chosen.places(len(times))[:: chosen.inner + 1]]
         off = [found - jerk for found, jerk in zip(chosen.steps_of_acceleration(x), jerks, strict=False)]
+        ends = times[:: chosen.inner + 1]
+        for part, inner in zip((q, v, a, a), chosen.hull(x, steps) if degree == chosen.inner + 1 else (), strict=False):
+            powers = [part(np.polynomial.Polynomial([begin, 1.0])).coef[::-1] for begin in ends[:-1]]
+            bernstein = BPoly.from_power_basis(PPoly(np.transpose(powers), ends)).c
+            assert_allclose(np.reshape(inner, (-1, 3)), bernstein[1:-1], atol=1e-12)
         return max(np.abs(defect).max() for defect in [*chosen.defects(x, steps[np.newaxis]), *off])
 
     degree = chosen.inner + 1
     assert missed(degree) < 1e-14
     assert missed(degree + 1) > 1e-5
+
+
+def test_a_motion_keeps_its_margin_from_the_limits_but_near_its_ends(prr):
+    """There, within a fifth of a leg, the margin grows with the square of the time."""
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(prr))
+    problem = Problem(dynamics, [0.1, 0.2, 0.3], JointGoal([0.5, -0.4, 0.8]), limit_margin=0.1)
+    program = NonlinearProgram(problem, Mesh.uniform(1, 20), SCHEMES["trapezoidal"]())
+    low, high = (program.unpack(each).q[1:-1] for each in (program.low, program.high))
+    away = 0.1 * np.minimum(1.0, np.minimum(np.arange(1, 20), np.arange(19, 0, -1)) / 4.0)[:, np.newaxis] ** 2
+    assert_allclose((low, high), (problem.bounds.lower + away, problem.bounds.upper - away), atol=1e-12)
+
+
+def test_a_sampled_motion_has_no_more_points_than_its_efforts_need():
+    """Between them a straight line is off the parabola by the tolerance, at most; with two pieces fewer by more."""
+    scheme, effort = SCHEMES["hermite-simpson"](), np.array([[1.0], [4.0], [-3.0]])
+    curve = Trajectory([0.0, 0.3, 0.6], np.zeros((3, 1)), np.zeros((3, 1)), np.zeros((3, 1)))
+    parabola = np.polynomial.Polynomial.fit([0.0, 0.3, 0.6], effort[:, 0], 2)
+    fine = np.linspace(0.0, 0.6, 5001)
+    for tolerance in (0.3, 0.01):
+        times = sample_motion(scheme, curve, effort, np.array([tolerance])).trajectory.times
+        fewer = np.linspace(0.0, 0.6, len(times) - 2)
+        enough, less = (np.abs(np.interp(fine, at, parabola(at)) - parabola(fine)).max() for at in (times, fewer))
+        assert enough <= tolerance < less
 
 
 def test_where_time_alone_counts_efforts_and_accelerations_break_ties(prr):
