@@ -933,6 +933,7 @@ def test_other_values_of_fixed_parameters_are_refused(prr: Exported) -> None:
         ("controller", "pd", "fixed in this package to 'computed_torque'"),
         ("state_timeout", "nan", "state_timeout: must be a finite number"),
         ("state_timeout", "0.001", "state_timeout: a state comes every 0.001 s"),
+        ("blend_time", "-0.1", "blend_time: must be within [0, "),
         ("gains.joint1.natural_frequency", "999.0", "gains: a period of"),
         *(  # one moment is too great, one negative: by two pivots, and by the third
             ("payload.inertia", moments, "payload.inertia: must be positive")
@@ -944,6 +945,11 @@ def test_other_values_of_fixed_parameters_are_refused(prr: Exported) -> None:
     ):
         _, said, code = history_of(with_parameters(prr, **{name: value}), [])
         assert (code, why in said) == ((3, True) if why else (0, True)), said
+    # A damping of 700/s, 100 times the natural frequency, needs a period as short as a natural frequency of 700/s.
+    quick = (("natural_frequency", "700.0"), ("damping_ratio", "100.0"), ("natural_frequency", "1000.0"))
+    said = [history_of(with_parameters(prr, **{f"gains.joint1.{name}": value}), [])[1] for name, value in quick]
+    longest = [float(each) for each in re.findall(r"(\S+) s is the longest", "".join(said))]
+    np.testing.assert_allclose(longest, longest[0] * np.array([1.0, 1.0, 0.7]), rtol=1e-4)
 
 
 @pytest.mark.parametrize("limits", [(-6.28, -1.26), (-1e-4, 0.0), (0.3, 0.31), (-2.0, 2.0)])

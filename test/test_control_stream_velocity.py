@@ -102,7 +102,12 @@ def test_a_continuous_joint_goes_on_across_the_seam():
     angle = np.pi - 0.3 + 0.7 * t
     wrapped = np.arctan2(np.sin(angle), np.cos(angle))
     assert wrapped[-1] < 0.0
-    np.testing.assert_allclose(stream(t, wrapped, np.full(1, np.inf), robot)[40:], 0.7, rtol=1e-9)
+    free = np.full(1, np.inf)
+    np.testing.assert_allclose(stream(t, wrapped, free, robot)[40:], 0.7, rtol=1e-9)
+    for way in (3.0, -3.0):  # of less than half a turn, which is the shorter one
+        assert stream([0.0, 0.1], [0.5, 0.5 + way], free, robot, filter_time=0.0, jump=3.1)[1] == pytest.approx(
+            10 * way
+        )
 
 
 def test_a_stream_that_was_moving_is_silent_after_more_than_some_lost_messages():

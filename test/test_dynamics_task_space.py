@@ -97,6 +97,7 @@ def test_an_arm_has_the_directions_that_it_has() -> None:
 
 def test_directions_that_are_named() -> None:
     assert_allclose(task_of("prr", "z x").axes, np.eye(6)[[2, 0]])
+    assert_allclose(TaskSpace(task_of("prr").dynamics, "carriage").axes, np.eye(6)[[2]])  # the first link that moves
     for wrong, said in (("x y", "along y"), ("x x", "each once"), ("up", "some of x y z")):
         with pytest.raises(InputError, match=said):
             task_of("prr", wrong)

@@ -17,8 +17,9 @@ from sensor_msgs.msg import JointState
 from visualization_msgs.msg import Marker, MarkerArray
 
 import robodyn_ros as rd
+from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import InputError
-from robodyn_ros.nodes.common.marker_messages import ghost, to_marker
+from robodyn_ros.nodes.common.marker_messages import ghost, to_marker, tool_path
 from robodyn_ros.nodes.markers import GHOST, TARGET, TOOL, MarkersNode
 from robodyn_ros.view import LAYERS
 from robodyn_ros.view.marks import TOOL_LAYERS, Arrow, Ball, Line, moving_shapes
@@ -152,6 +153,9 @@ def test_a_mark_has_its_size_in_rviz():
     ):
         found = to_marker(mark, "base", Time()).scale
         assert_allclose([found.x, found.y, found.z], scale)
+    kinematics, ends = rd.Kinematics(rd.load_robot(PRR)), np.array([[0.5, 0.6, -0.4], [0.7, -0.2, 0.3]])
+    path = tool_path(kinematics, "tool", Trajectory([0.0, 3.0], ends))
+    assert_allclose(path[[0, -1]], kinematics.pose("tool", ends)[:, :3, 3], atol=1e-12)
 
 
 DISPLAYED = {

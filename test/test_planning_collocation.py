@@ -359,19 +359,24 @@ def test_a_joint_that_may_be_anywhere_makes_room_for_the_others_at_the_goal(arm,
         ({"jerk": 10.0}, "jerk limit of 'x'", "m/s³", 60.0 * 1.7 / 8.0 - 10.0),
         ({"effort": 5.0}, "effort limit of 'x'", "N", 2.5 * 10.0 / np.sqrt(3.0) * 1.7 / 4.0 - 5.0),
         ({"goal": 1.87}, "goal: position of 'x'", "m", 0.03),
+        ({"rate": 0.3}, "goal: velocity of 'x'", "m/s", 0.3),
+        ({"mass": 2.8}, "equation of motion of 'x'", "N", 0.3 * 10.0 / np.sqrt(3.0) * 1.7 / 4.0),
         ({"obstacles": (sphere("ball", (1.0, 0.35, 0.0), 0.2),)}, "distance of 'cart' from 'ball'", "m", 0.05),
     ],
 )
 def test_the_quintic_of_a_slider_misses_what_it_misses(given, constraint, unit, amount):
     """The greatest speed is 15 d / 8 T, the acceleration 10 d / √3 T², the jerk 60 d / T³, at both ends."""
     cart, limits, body = slider(50.0), dict(given), Capsule("cart", np.zeros(3), np.zeros(3), 0.1)
-    goal, more = JointGoal([limits.pop("goal", 1.9)]), {"bodies": (body,), "obstacles": limits.pop("obstacles", ())}
+    goal, mass = JointGoal([limits.pop("goal", 1.9)], [limits.pop("rate", 0.0)]), limits.pop("mass", 2.5)
+    more = {"bodies": (body,), "obstacles": limits.pop("obstacles", ())}
     problem = Problem(cart, [0.2], goal, limits=whole(cart, **limits), margin=0.1, **more)
     times = np.linspace(0.0, 2.0, 2001)
     q, qd, qdd = rest_to_rest([[0.2], [1.9]], [0.0, 2.0]).samples(times)
-    found = verify(problem, Trajectory(times, q, qd, qdd, 2.5 * qdd), [2000], 0.005)
+    found = verify(problem, Trajectory(times, q, qd, qdd, mass * qdd), [2000], 0.005)
     assert found.worst == (constraint, pytest.approx(amount, rel=0.05, abs=1e-3), unit)
     assert found.ratio > 1.0
+    effort = (mass - 2.5) * np.abs(qdd).max() / limits.get("effort", 50.0)
+    assert_allclose((found.errors.max(), found.dynamics_error), effort, rtol=1e-3, atol=1e-4)
     near = np.abs(q[:-1, 0] - 1.0)  # closer than 0.1 on the 0.19 m before and after the middle of the ball
     assert found.close[near < 0.17].all() == found.close.any() == ("obstacles" in given)
     assert not found.close[near > 0.2].any()

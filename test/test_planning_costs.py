@@ -14,7 +14,7 @@ import robodyn_ros as rd
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import InputError, NotReadyError
 from robodyn_ros.planning.collocation.collocation import sample_motion
-from robodyn_ros.planning.collocation.program import Mesh, NonlinearProgram
+from robodyn_ros.planning.collocation.program import Mesh, NonlinearProgram, position_units, shortest_duration
 from robodyn_ros.planning.collocation.scheme import SCHEMES, Columns
 from robodyn_ros.planning.cost import Effort, MinimumTime, Point, Smoothness, Tracking, read_cost
 from robodyn_ros.planning.obstacles import Clearance, box, capsules, read_obstacles, sphere
@@ -114,6 +114,18 @@ def test_a_motion_keeps_its_margin_from_the_limits_but_near_its_ends(prr):
     low, high = (program.unpack(each).q[1:-1] for each in (program.low, program.high))
     away = 0.1 * np.minimum(1.0, np.minimum(np.arange(1, 20), np.arange(19, 0, -1)) / 4.0)[:, np.newaxis] ** 2
     assert_allclose((low, high), (problem.bounds.lower + away, problem.bounds.upper - away), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("limit", "duration"), [({"velocity": 0.5}, 2.6), ({"effort": 4.0}, 2.0 * np.sqrt(1.3 * 2.0 / 4.0))]
+)
+def test_the_shortest_duration_of_a_slider_is_that_of_its_speed_or_its_effort(limit, duration):
+    """There and back, 0.8 m and 0.5 m; it moves over 1 m, half of which is the unit of its positions."""
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(slider((-0.1, 0.9, 5.0, 40.0))))
+    limits = MotionLimits.of(dynamics.robot, limit_ratio=1.0, **limit)
+    problem = Problem(dynamics, [0.0], JointGoal([0.3]), via=(JointGoal([0.8], None),), limits=limits)
+    assert shortest_duration(problem) == pytest.approx(duration)
+    assert_allclose(position_units(problem), 0.5)
 
 
 def test_a_sampled_motion_has_no_more_points_than_its_efforts_need():
