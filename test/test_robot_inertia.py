@@ -213,7 +213,7 @@ def test_the_nodes_of_view_accept_what_the_verb_accepts(wrong: Path) -> None:
     """The text that they get still has an inertia that is accepted as it is."""
     parser = ArgumentParser()
     view.add_arguments(parser)
-    start = view._arm(parser.parse_args([str(wrong), "--accept", "impossible_inertia"])).start
+    start = view._arm(parser.parse_args([str(wrong), "--accept", "impossible_inertia"]))[1]
     assert isinstance(start, partial)
     given = start.keywords["parameters"]
     with pytest.warns(RobotDescriptionWarning):
