@@ -942,6 +942,7 @@ def test_other_values_of_fixed_parameters_are_refused(prr: Exported) -> None:
         ("on_deactivate", "damping", "on_deactivate: 'damping' is that of drives in MIT mode"),
         ("externally_supported", "false", ""),
         ("gravity", "0.0\t0.0\t-60.0", ""),
+        ("payload.inertia", "1\t0\t0\t0.3\t0\t0.699999999999", ""),  # of a disc, but for rounding
     ):
         _, said, code = history_of(with_parameters(prr, **{name: value}), [])
         assert (code, why in said) == ((3, True) if why else (0, True)), said

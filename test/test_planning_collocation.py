@@ -368,11 +368,12 @@ def test_the_quintic_of_a_slider_misses_what_it_misses(given, constraint, unit, 
     """The greatest speed is 15 d / 8 T, the acceleration 10 d / √3 T², the jerk 60 d / T³, at both ends."""
     cart, limits, body = slider(50.0), dict(given), Capsule("cart", np.zeros(3), np.zeros(3), 0.1)
     goal, mass = JointGoal([limits.pop("goal", 1.9)], [limits.pop("rate", 0.0)]), limits.pop("mass", 2.5)
-    more = {"bodies": (body,), "obstacles": limits.pop("obstacles", ())}
+    via = JointGoal([1.05], [15.0 / 8.0 * 1.7 / 2.0])  # which it passes at its greatest speed
+    more = {"bodies": (body,), "obstacles": limits.pop("obstacles", ()), "via": (via,)}
     problem = Problem(cart, [0.2], goal, limits=whole(cart, **limits), margin=0.1, **more)
     times = np.linspace(0.0, 2.0, 2001)
     q, qd, qdd = rest_to_rest([[0.2], [1.9]], [0.0, 2.0]).samples(times)
-    found = verify(problem, Trajectory(times, q, qd, qdd, mass * qdd), [2000], 0.005)
+    found = verify(problem, Trajectory(times, q, qd, qdd, mass * qdd), [1000, 2000], 0.005)
     assert found.worst == (constraint, pytest.approx(amount, rel=0.05, abs=1e-3), unit)
     assert found.ratio > 1.0
     effort = (mass - 2.5) * np.abs(qdd).max() / limits.get("effort", 50.0)
