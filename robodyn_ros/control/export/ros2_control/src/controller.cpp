@@ -446,12 +446,10 @@ void Controller::free_used()
 
 // --- periodic work: not in the update thread
 
-/// Logs, and frees memory that is no longer used.
-void Controller::watch()
+/// Logs what the update thread has reported.
+void Controller::log_reports()
 {
-  const std::lock_guard<std::mutex> lock(preparation_);
   std::array<char, PROBLEM> text{};
-  free_used();
   if (const CoreRefusal * found = refusal_.take()) {
     arm_refusal_text(found, text.data(), text.size());
     refuse("request", text.data());
@@ -478,15 +476,23 @@ void Controller::watch()
     RCLCPP_WARN(
       get_node()->get_logger(), "no update for %.3g s, longer than state_timeout: the arm is held at its position", gap);
   }
+  if (is_unreachable_) {
+    RCLCPP_WARN_THROTTLE(
+      get_node()->get_logger(), *get_node()->get_clock(), PAUSE, "the tool cannot reach its streamed target, and waits");
+  }
+}
+
+/// Logs, frees memory that is no longer used, and looks for subscribers, publishers and the end of a stream.
+void Controller::watch()
+{
+  const std::lock_guard<std::mutex> lock(preparation_);
+  free_used();
+  log_reports();
   for (std::size_t k = 0; k < topics_.size(); ++k) {
     has_subscribers_[k] = topics_[k]->get_subscription_count() > 0;
   }
   is_wrench_wanted_ = wrench_topic_ && wrench_topic_->get_subscription_count() > 0;
   conflict_ = reference_subscription_ && reference_subscription_->get_publisher_count() > 1;
-  if (is_unreachable_) {
-    RCLCPP_WARN_THROTTLE(
-      get_node()->get_logger(), *get_node()->get_clock(), PAUSE, "the tool cannot reach its streamed target, and waits");
-  }
   if (is_estimated_ && core_velocity_is_silent(&velocity_, seconds(get_node()->now()) - last_time_)) {
     is_estimated_ = false;  // a stream of positions without new messages stands still at its last position
     std::fill(std::begin(velocity_.v), std::end(velocity_.v), 0.0);

@@ -121,6 +121,7 @@ private:
   void on_pose(const PoseStamped & message);
   void on_tool(int what, const char * name, const Header & header, const ToolNumbers & numbers);
   bool find_frame(int what, const std::string & name, ToolMessage & message, std::string & problem) const;
+  void log_reports();
   void watch();
   int joint_of(const std::string & name) const;
   void refuse(const char * what, const std::string & problem);
