@@ -118,6 +118,8 @@ def test_a_stream_that_was_moving_is_silent_after_more_than_some_lost_messages()
             columns = [1] if index < 4 else [0, 1]  # the message that begins another joint is no longer period
             estimate.update(t, np.full(len(columns), 0.5 * t), columns)
             assert estimate.stream.is_silent(9.0) == (index > 0)  # nothing moved by the first message
+        estimate.update(t, np.array([0.1]), [2])  # one that begins another joint only
+        estimate.update(t - 0.3 * period, np.array([0.5 * t]), [1])  # and one that was overtaken
         assert not estimate.stream.is_silent(silent * 0.99)
         assert estimate.stream.is_silent(silent * 1.01)
         estimate.stream.stop()

@@ -75,7 +75,7 @@ void core_trajectory_destroy(CoreTrajectory* trajectory);
 
 typedef struct {
   double t[CORE_JOINTS], q[CORE_JOINTS], v[CORE_JOINTS]; /* stamp [s], position and velocity of the latest message */
-  double silent_after;                                    /* [s] */
+  double step[CORE_JOINTS];                               /* time from the message before to the latest [s] */
 } CoreVelocity;
 
 void core_velocity_reset(CoreVelocity* stream);

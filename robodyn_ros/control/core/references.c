@@ -242,13 +242,11 @@ void core_stand_still(Core* c) {
 }
 
 void core_velocity_reset(CoreVelocity* y) {
-  EACH { y->t[i] = -INFINITY; y->q[i] = y->v[i] = 0; }
-  y->silent_after = INFINITY;
+  EACH { y->t[i] = -INFINITY; y->q[i] = y->v[i] = y->step[i] = 0; }
 }
 
 void core_velocity_update(CoreVelocity* y, const CoreSettings* x, double t, const int64_t* joints, const double* q, double* velocity) {
   const Settings* s = &x->loop;
-  double longest = 0;
   EACH {
     velocity[i] = 0;
     if (!joints[i]) continue;
@@ -257,17 +255,16 @@ void core_velocity_update(CoreVelocity* y, const CoreSettings* x, double t, cons
     const double step = goes_on ? greater(dt, 0) : 0;
     const double change = step > 0 ? (moved - y->v[i] * step) / (s->velocity_filter + step) : 0;
     if (goes_on) velocity[i] = within(y->v[i] + change, s->velocity_limit[i]);
-    if (!(goes_on && dt < 0)) { y->q[i] = q[i]; y->t[i] = t; } /* else the message arrived after a newer one */
+    if (!(goes_on && dt < 0)) { y->q[i] = q[i]; y->t[i] = t; y->step[i] = step; } /* else it arrived after a newer one */
     y->v[i] = velocity[i];
-    longest = greater(longest, step);
   }
-  y->silent_after = greater(SILENCE, SILENT_PERIODS * longest);
 }
 
 int core_velocity_is_silent(const CoreVelocity* y, double elapsed) {
   int moves = 0;
-  EACH moves |= y->v[i] != 0;
-  return moves && elapsed > y->silent_after;
+  double longest = 0;
+  EACH if (y->v[i] != 0) { moves = 1; longest = greater(longest, y->step[i]); }
+  return moves && elapsed > greater(SILENCE, SILENT_PERIODS * longest);
 }
 
 /* --- speed scaling */
