@@ -70,6 +70,7 @@
    Nothing here allocates or locks. */
 
 #include "memory.h"
+#include "cholesky.h"
 
 #define ALARM_INTERVAL 1000.0 /* mean time between two false alarms [h] */
 #define UNDETECTED_SPEED 0.5  /* greatest speed of a joint that is not detected, as ratio of the velocity limit */
@@ -224,27 +225,15 @@ static int test_positions(const Uncertainty* u, Consistency* c, double dt, const
   return wrong;
 }
 
-/* M⁻¹ by Cholesky decomposition; nonzero if M is positive definite. */
+/* M⁻¹; nonzero if M is positive definite. */
 static int invert(const double* mass, double* inverse) {
-  double l[N * N];
-  for (int i = 0; i < N; ++i) for (int j = 0; j <= i; ++j) {
-    double sum = mass[i * N + j];
-    for (int k = 0; k < j; ++k) sum -= l[i * N + k] * l[j * N + k];
-    if (i == j && !(sum > 0)) return 0;
-    l[i * N + j] = i == j ? sqrt(sum) : sum / l[j * N + j];
-  }
-  for (int k = 0; k < N; ++k) { /* columns of L⁻¹, then M⁻¹ = L⁻ᵀ L⁻¹ */
-    double y[N] = {0};
-    for (int i = k; i < N; ++i) {
-      y[i] = i == k;
-      for (int j = k; j < i; ++j) y[i] -= l[i * N + j] * y[j];
-      y[i] /= l[i * N + i];
-    }
-    for (int i = N - 1; i >= 0; --i) {
-      for (int j = i + 1; j < N; ++j) y[i] -= l[j * N + i] * y[j];
-      y[i] /= l[i * N + i];
-      inverse[i * N + k] = y[i];
-    }
+  double l[N][N];
+  if (!factored(N, (double (*)[N])mass, l)) return 0;
+  for (int k = 0; k < N; ++k) {
+    double column[N] = {0};
+    column[k] = 1;
+    solve_factored(N, l, k, column);
+    EACH inverse[i * N + k] = column[i];
   }
   return 1;
 }

@@ -63,15 +63,13 @@ static void find_momentum(const Settings* s, const double* q, const double* v, d
    friction balances its effort. */
 static void brake_by_friction(const Settings* s, const State* m, double dt, const double* free, const double* q, double* v) {
   const Uncertainty* u = &s->uncertainty;
-  double mass[N * N], inverse[N * N], momentum[N];
+  double mass[N * N], momentum[N], l[N][N];
   find_momentum(s, q, free, mass, momentum);
   EACH mass[i * N + i] +=
     dt * (u->viscous[i] + m->dry_friction[i] / greater(fabs(v[i]), u->velocity_noise * u->scale[i]));
-  if (!invert(mass, inverse)) { copy(v, free); return; }
-  EACH {
-    v[i] = 0;
-    for (int j = 0; j < N; ++j) v[i] += inverse[i * N + j] * momentum[j];
-  }
+  if (!factored(N, (double (*)[N])mass, l)) { copy(v, free); return; }
+  copy(v, momentum);
+  solve_factored(N, l, 0, v);
 }
 
 /* Integrates the model's motion under the last command: by the position in the middle of each step, so the error is of

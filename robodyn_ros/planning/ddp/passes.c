@@ -4,8 +4,8 @@
 /* Differential dynamic programming: the backward and the forward pass.
 
    passes.py has the equations. This code follows the functions `prepare` and `compute` of the arm's forward dynamics
-   (engine/codegen.py) and the macro N, the number of joints. Matrices are stored row by row, one matrix after another for
-   each step. */
+   (engine/codegen.py), the macro N, the number of joints, and cholesky.h of the control loop's core. Matrices are stored
+   row by row, one matrix after another for each step. */
 
 /* of box_qp */
 #define ITERATIONS 100 /* most iterations; a few steps find the active bounds, and then one step is exact */
@@ -42,18 +42,6 @@ static double form(const double* H, const double* g, const double* x) {
   return sum;
 }
 
-/* Solve L Lᵀ x = x in place, for the first m elements. */
-static void solved(int m, const double (*L)[N], double* x) {
-  for (int i = 0; i < m; ++i) {
-    for (int j = 0; j < i; ++j) x[i] -= L[i][j] * x[j];
-    x[i] /= L[i][i];
-  }
-  for (int i = m - 1; i >= 0; --i) {
-    for (int j = i + 1; j < m; ++j) x[i] -= L[j][i] * x[j];
-    x[i] /= L[i][i];
-  }
-}
-
 /* The elements of x that are at no bound; their number. */
 static int find_free(const double* gradient, const double* lower, const double* upper, const double* x, int* free) {
   int count = 0;
@@ -65,14 +53,10 @@ static int find_free(const double* gradient, const double* lower, const double* 
 }
 
 /* The Cholesky factor L of H on the free elements. Returns 0 if H is not positive definite there. */
-static int factored(const double* H, int count, const int* free, double (*L)[N]) {
-  for (int i = 0; i < count; ++i) for (int j = 0; j <= i; ++j) {
-    double sum = H[free[i] * N + free[j]];
-    for (int l = 0; l < j; ++l) sum -= L[i][l] * L[j][l];
-    if (i == j && !(sum > 0)) return 0;
-    L[i][j] = i == j ? sqrt(sum) : sum / L[j][j];
-  }
-  return 1;
+static int factored_free(const double* H, int count, const int* free, double (*L)[N]) {
+  double A[N][N];
+  for (int i = 0; i < count; ++i) for (int j = 0; j <= i; ++j) A[i][j] = H[free[i] * N + free[j]];
+  return factored(count, A, L);
 }
 
 /* Go from x along a step, shorter and shorter, until the form falls enough (Armijo). Returns 0 if it does not. */
@@ -108,13 +92,13 @@ static int box_qp(const double* H, const double* g, const double* lower, const d
     copy(N, g, gradient);
     add_product(N, N, 1, H, x, gradient);
     count = find_free(gradient, lower, upper, x, free);
-    if (!factored(H, count, free, L)) return -1;
+    if (!factored_free(H, count, free, L)) return -1;
     for (int i = 0; i < count; ++i) {
       newton[i] = -gradient[free[i]];
       worst = fmax(worst, fabs(newton[i]));
     }
     if (worst <= TOLERANCE * scale) return count;
-    solved(count, (const double (*)[N])L, newton);
+    solve_factored(count, L, 0, newton);
     for (int i = 0; i < count; ++i) { step[free[i]] = newton[i]; slope += newton[i] * gradient[free[i]]; }
     if (!search_line(H, g, lower, upper, step, slope, x, &value)) return count;
   }
@@ -122,12 +106,12 @@ static int box_qp(const double* H, const double* g, const double* lower, const d
 }
 
 /* The feedback on the free efforts: K = -H⁻¹ G there, 0 on the others. */
-static void find_feedback(int count, const int* free, const double (*L)[N], const double* G, double* K) {
+static void find_feedback(int count, const int* free, double (*L)[N], const double* G, double* K) {
   for (int i = 0; i < N * X; ++i) K[i] = 0;
   for (int j = 0; j < X; ++j) {
     double column[N];
     for (int i = 0; i < count; ++i) column[i] = -G[free[i] * X + j];
-    solved(count, L, column);
+    solve_factored(count, L, 0, column);
     for (int i = 0; i < count; ++i) K[free[i] * X + j] = column[i];
   }
 }

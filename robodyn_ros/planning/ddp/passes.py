@@ -42,6 +42,7 @@ from typing import Any
 
 import numpy as np
 
+from robodyn_ros.control.core_library import core_files
 from robodyn_ros.dynamics import CompiledDynamics, Dynamics
 from robodyn_ros.engine import Program, ca, digest
 from robodyn_ros.engine.c_interface import required, text_key
@@ -121,7 +122,8 @@ def start_passes(dynamics: CompiledDynamics, motion: Program) -> None:
 def _libraries(dynamics: CompiledDynamics, motion: Program) -> tuple[Wanted, Wanted]:
     """The libraries of the passes and of the linearisation."""
     n = f"#define N {dynamics.robot.n}\n"
-    passes = _library("ddp_passes", dynamics.program("forward"), scalar_source, n + PASSES)
+    around = n + core_files()["cholesky.h"]
+    passes = _library("ddp_passes", dynamics.program("forward"), scalar_source, around + PASSES)
     return passes, _library("ddp_linearisation", motion, batch_source, n + LINEARISATION)
 
 

@@ -4,8 +4,8 @@
 /* The motion of an arm within one mode: forces on the joints, held joints, and the loop over bare steps.
 
    This file follows the functions `prepare` and `compute` of the arm's forward dynamics (engine/codegen.py), or of a
-   model in Python (native.py), and the macros N and P, the numbers of joints and of runtime parameters, and FASTEST.
-   native.py replaces `@rows` by the rows of a frame and `@advance` by the body of the integrator's step. */
+   model in Python (native.py), the macros N and P, the numbers of joints and of runtime parameters, and FASTEST, and
+   cholesky.h of the control loop's core. native.py replaces `@rows` by the rows of a frame and `@advance` by the body of the integrator's step. */
 
 enum { @rows };
 
@@ -75,21 +75,9 @@ static void forces_on(const System* s, const double* q, const double* v, double*
 /* Solves A x = b for a symmetric positive definite A. Returns nonzero if A is not. */
 static int solve(int n, double (*A)[N], const double* b, double* x) {
   double L[N][N];
-  for (int i = 0; i < n; ++i) {
-    x[i] = b[i];
-    for (int j = 0; j <= i; ++j) {
-      double sum = A[i][j];
-      for (int k = 0; k < j; ++k) sum -= L[i][k] * L[j][k];
-      if (i == j && !(sum > 0)) return 1;
-      L[i][j] = i == j ? sqrt(sum) : sum / L[j][j];
-    }
-    for (int k = 0; k < i; ++k) x[i] -= L[i][k] * x[k];
-    x[i] /= L[i][i];
-  }
-  for (int i = n - 1; i >= 0; --i) {
-    for (int k = i + 1; k < n; ++k) x[i] -= L[k][i] * x[k];
-    x[i] /= L[i][i];
-  }
+  if (!factored(n, A, L)) return 1;
+  for (int i = 0; i < n; ++i) x[i] = b[i];
+  solve_factored(n, L, 0, x);
   return 0;
 }
 

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robodyn_ros.control.core_library import core_files
 from robodyn_ros.dynamics import CompiledDynamics, Dynamics
 from robodyn_ros.engine.c_interface import required, text_key
 from robodyn_ros.engine.codegen import scalar_source
@@ -101,7 +102,7 @@ def motion_library(dynamics: Dynamics, integrator: Integrator, find: Callable[..
     sizes = {"N": n, "P": parameters, "FASTEST": FASTEST}
     head = "".join(f"#define {name} {value}\n" for name, value in sizes.items())
     names = {"@advance": step, "@rows": ", ".join(ROWS), "@failures": ", ".join(FAILURES)}
-    code = MOTION + MECHANISM
+    code = core_files()["cholesky.h"] + MOTION + MECHANISM
     for name, text in names.items():
         code = code.replace(name, text)
     key = text_key(f"{IN_PYTHON if program is None else program.key}\n{head}{code}")
