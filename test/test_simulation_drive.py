@@ -8,9 +8,14 @@ import pytest
 from plants import MASS, on_a_rail
 from scipy.integrate import solve_ivp
 
-from robodyn_ros.simulation.devices import CommandSettings, Drives, DriveSettings
+from robodyn_ros.simulation.devices import CommandSettings, Drives, DriveSettings, hardware_library
 
 STEP = 1e-3
+
+
+def act(drives, now):
+    """A step of the drives."""
+    hardware_library(len(drives.effort)).drives_act(drives.record.address, now)
 
 
 def run(drives, commands, steps):
@@ -19,7 +24,7 @@ def run(drives, commands, steps):
     for now in range(steps):
         if now in commands:
             drives.command(now, [commands[now]])
-        assert drives.act(now, 1) == 1
+        act(drives, now)
         plant.apply(drives.effort)
         plant.step()
         found.append(plant.qd[0])
@@ -36,7 +41,7 @@ def given(drives, *efforts):
     found = []
     for effort in efforts:
         drives.command(0, effort)
-        drives.act(0, 1)
+        act(drives, 0)
         found.append(drives.effort.copy())
     return np.array(found)
 
@@ -70,7 +75,7 @@ def test_a_drive_solves_its_equation(lag, duration):
                 )
                 state = solved.y[:, -1]
         drive.command(0, [command])
-        drive.act(0, 1)
+        act(drive, 0)
         total += duration * drive.effort[0]
         assert total == pytest.approx(state[2], rel=1e-7, abs=1e-11)
 
@@ -123,7 +128,6 @@ def test_efforts_that_lie_apart_in_memory_are_each_their_joint_s():
     np.testing.assert_array_equal(found, [[1.0, 4.0, 7.0], [8.0, 7.0, 6.0]])
 
 
-def test_an_ideal_drive_gives_what_it_is_told_to_the_last_bit_and_for_as_long_as_asked():
-    drive, command = drives(), 0.1 + 1e-16
-    drive.command(0, [command])
-    assert drive.act(0, 77) == 77 and drive.effort[0] == command
+def test_an_ideal_drive_gives_the_command_to_the_last_bit():
+    commands = [[0.1 + 1e-16], [1.0 / 3.0]]
+    np.testing.assert_array_equal(given(drives(), *commands), commands)

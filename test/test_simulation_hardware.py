@@ -12,7 +12,7 @@ from truth import Pinocchio
 
 import robodyn_ros as rd
 from robodyn_ros.control.drives import DriveCompensation
-from robodyn_ros.errors import ConfigurationError, InputError, RobodynError
+from robodyn_ros.errors import ConfigurationError, InputError, RobodynError, SimulationError
 from robodyn_ros.simulation.hardware import DriveModel
 from robodyn_ros.tasks import make_simulated
 
@@ -239,3 +239,44 @@ def test_what_c_code_works_on_is_not_copied(copied):
     for part in (made.plant, made.plant.outside, made.drives, made.sensors):
         with pytest.raises(RobodynError, match=f"^{type(part).__name__} can be neither copied nor pickled"):
             copied(part)
+
+
+def failing(problem, calls):
+    """Hardware whose plant fails in the last of some calls, and then moves on; what was called is in its list."""
+    made, seen = hardware(plant="mujoco", brake=False), []
+    step = made.plant.step
+
+    def fail(count=1):
+        seen.append(made.now)
+        if len(seen) == calls:
+            raise problem
+        step(count)
+
+    made.plant.step = fail
+    return made, seen
+
+
+def test_a_step_that_fails_ends_the_motion_until_a_reset_and_time_goes_on():
+    pytest.importorskip("mujoco")
+    made, seen = failing(SimulationError("too fast"), 5)
+    made.advance(4)
+    q = made.plant.q
+    made.advance(6)
+    assert str(made.failure) == "at 0.005 s: too fast" and (made.failures, made.now, len(seen)) == (1, 10, 5)
+    assert np.array_equal(made.plant.q, q) and [reading.step for reading in made.readings()] == [0, 2, 4, 6, 8, 10]
+    made.command(HELD)
+    made.advance(2)
+    assert len(seen) == 5 and made.failures == 1
+    made.reset()
+    made.advance(1)
+    assert made.failure is None and made.now == 1 and len(seen) == 6
+
+
+def test_what_a_plant_raises_comes_out_and_does_not_end_the_motion():
+    pytest.importorskip("mujoco")
+    made, seen = failing(KeyboardInterrupt(), 3)
+    with pytest.raises(KeyboardInterrupt):
+        made.advance(8)
+    assert made.failure is None and made.now == 3
+    made.advance(1)
+    assert len(seen) == 4

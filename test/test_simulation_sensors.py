@@ -7,18 +7,26 @@ import numpy as np
 import pytest
 
 from robodyn_ros.errors import ConfigurationError
-from robodyn_ros.simulation.devices import EncoderSettings, Sensors, StateSettings
+from robodyn_ros.simulation.devices import EncoderSettings, Sensors, StateSettings, hardware_library
 
 STEP = 1e-3
 NONE = np.zeros(2)
 
 
+def send(sensors, now, q, qd):
+    """Make a reading of a state, whose effort is its position."""
+    places = [array.ctypes.data for array in (q, qd, q)]
+    hardware_library(len(q)).sensors_read(sensors.record.address, now, *places)
+
+
 def read(joints, positions, velocities, **states):
     """Positions and velocities (K, n) as the sensors read them, every 2 steps."""
     sensors = Sensors(joints, StateSettings(state_rate=500.0, **states), STEP)
+    sensors.draw(len(positions))
+    readings = []
     for k, (q, qd) in enumerate(zip(positions, velocities, strict=True)):
-        sensors.read(2 * k, q, qd, q)
-    readings = sensors.arrived(2 * len(positions))
+        send(sensors, 2 * k, q, qd)
+        readings += sensors.arrived(2 * k)
     return np.array([reading.q for reading in readings]), np.array([reading.qd for reading in readings])
 
 
@@ -57,9 +65,10 @@ def arrivals(**settings):
     """(step of measurement, step of arrival) of each reading that arrives."""
     states = StateSettings(state_rate=500.0, seed=3, **settings)
     sensors, found = Sensors([EncoderSettings()] * 2, states, STEP), []
+    sensors.draw(1000)
     for now in range(2000):
         if now % 2 == 0:
-            sensors.read(now, NONE, NONE, NONE)
+            send(sensors, now, NONE, NONE)
         found.extend((reading.step, now) for reading in sensors.arrived(now))
     return np.array(found)
 

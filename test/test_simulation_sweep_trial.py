@@ -13,6 +13,7 @@ from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.motion.point_to_point import rest_to_rest
 from robodyn_ros.errors import InputError, JumpError, LimitError, RobodynError
 from robodyn_ros.plugins import load_whole
+from robodyn_ros.simulation.hardware import Hardware
 from robodyn_ros.simulation.plant.native import Plant
 from robodyn_ros.simulation.trial import Trial, TrialSamples
 from robodyn_ros.simulation.trial_run import run_trial, run_until_fault
@@ -192,7 +193,7 @@ def test_a_plant_of_another_package_makes_its_own_steps():
             super().step(count)
 
     loop, hardware = ControlLoop.from_settings(loop_of({})), hardware_of({}).assemble()
-    hardware.plant = Counted(rd.create_dynamics("rnea", PRR))
+    hardware = Hardware(Counted(hardware.plant.dynamics), hardware.drives, hardware.sensors, hardware.states)
     run_trial(hardware, loop, 0.05)
     assert hardware.plant.steps >= 0.049 / hardware.plant.settings.step  # brakes hold it in the first
 

@@ -30,8 +30,7 @@ A reading arrives at the first step of the plant at which it is due. It keeps th
 from __future__ import annotations
 
 import ctypes
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
@@ -142,10 +141,11 @@ def hardware_library(n: int) -> Any:
     code = f"#define N {n}\n{CODE}"
     library = required("the simulation", "hardware", text_key(code), lambda: code)
     pointer, number = ctypes.c_void_p, ctypes.c_int64
-    library.drives_reset.argtypes, library.drives_reset.restype = (pointer, number), None
+    library.drives_reset.argtypes = library.drives_act.argtypes = pointer, number
+    library.drives_reset.restype = library.drives_act.restype = library.sensors_read.restype = None
     library.drives_command.argtypes = pointer, number, pointer
-    library.drives_act.argtypes, library.drives_act.restype = (pointer, number, number), number
-    library.sensors_read.argtypes = pointer, number, *4 * (pointer,)
+    library.sensors_read.argtypes = pointer, number, *3 * (pointer,)
+    library.sensors_take.argtypes = library.hardware_advance.argtypes = pointer, number
     return library
 
 
@@ -154,7 +154,7 @@ class Drives(Uncopied):
 
     Attributes:
         record: their struct.
-        effort: the mean effort over the steps of the last :meth:`act`, (n,) in [N·m] or [N]; it changes with the next.
+        effort: the mean effort over the last step, (n,) in [N·m] or [N]; it changes with the next.
     """
 
     def __init__(
@@ -214,14 +214,6 @@ class Drives(Uncopied):
         if self._library.drives_command(self.record.address, now, given.ctypes.data):
             raise InputError("effort", f"is beyond {self._greatest:g}, which no drive can give: {given}", effort)
 
-    def act(self, now: int, most: int) -> int:
-        """Act from now on [steps]; the command timeout counts too.
-
-        Returns:
-            The number of steps, at most ``most``, in which the brakes hold the arm, or the mean effort stays the same.
-        """
-        return self._library.drives_act(self.record.address, now, most)
-
 
 class SensorReading(NamedTuple):
     """One measurement; arrays (n,) in the order of ``robot.joints``."""
@@ -251,52 +243,37 @@ class Sensors(Uncopied):
             NotReadyError: there is no C compiler.
         """
         self._library = hardware_library(len(joints))
-        self.record = hardware_structs(len(joints)).make("Sensors")
-        fields = self.record.fields
+        structs = hardware_structs(len(joints))
+        self.record = structs.make("Sensors")
+        fields, steps = self.record.fields, states.period(step)
         fields.resolution[...] = [joint.resolution for joint in joints]
-        fields.period[...] = states.period(step) * step
+        fields.period[...] = steps * step
         fields.delay[...], fields.jitter[...] = states.state_delay / step, states.state_jitter / step
         fields.drop[...], fields.repeat[...] = states.state_drop, states.state_repeat
         fields.differentiated[...] = states.velocity_source == "differentiated"
         self._seed, self._amount = states.seed, np.array([[own.position_noise, own.velocity_noise] for own in joints]).T
+        latest = ceil((states.state_delay + states.state_jitter) / step)
+        self._ring = structs.make_array("Reading", 2 * (latest // steps + 2))  # each twice
+        fields.coming[...], fields.size[...] = self._ring.ctypes.data, len(self._ring)
         self._by_chance = bool(states.state_jitter or states.state_drop or states.state_repeat)
         self.reset()
 
     def reset(self) -> None:
         """Go back to the start, and discard the readings on their way."""
         self._noise, self._transport = map(np.random.default_rng, np.random.SeedSequence(self._seed).spawn(2))
-        self._under_way: deque[tuple[int, SensorReading]] = deque()
+        self.record.fields.count[...] = 0
 
-    def draw(self, readings: int) -> dict[str, Array]:
-        """The random numbers of the next readings: ``noise`` on positions and velocities (readings, 2, n), and
-        ``chance`` in [0, 1) for delay, loss and repetition (readings, 3); each only if there is any.
-        """
-        found: dict[str, Array] = {}
+    def draw(self, readings: int) -> None:
+        """Draw the random numbers of the next readings, in place of those that are left."""
         if self._amount.any():
-            found["noise"] = self._amount * self._noise.standard_normal((readings, *self._amount.shape))
+            self._noises = self._amount * self._noise.standard_normal((readings, *self._amount.shape))
+            self.record.fields.noise[...] = self._noises.ctypes.data
         if self._by_chance:  # always three numbers, so that one setting does not change the effect of the others
-            found["chance"] = self._transport.random((readings, 3))
-        return found
+            self._chances = self._transport.random((readings, 3))
+            self.record.fields.chance[...] = self._chances.ctypes.data
 
-    def read(self, now: int, q: Array, qd: Array, effort: Array) -> None:
-        """Make a reading and send it; called once a period, first at 0.
-
-        Args:
-            now: time [steps].
-            q: position (n,) in [rad] or [m].
-            qd: velocity (n,) in [rad/s] or [m/s].
-            effort: mean effort over the step before (n,) in [N·m] or [N].
-        """
-        fields, numbers = self.record.fields, self.draw(1)
-        given = np.ascontiguousarray(q), np.ascontiguousarray(qd), numbers.get("noise"), numbers.get("chance")
-        places = [None if part is None else part.ctypes.data for part in given]
-        times = self._library.sensors_read(self.record.address, now, *places)
-        reading = SensorReading(now, fields.q.copy(), fields.v.copy(), effort)
-        self._under_way.extend([(int(fields.due), reading)] * times)
-
-    def arrived(self, now: int) -> list[SensorReading]:
-        """Return the readings that have arrived by now [steps], the earliest first; each is returned once."""
-        found = []
-        while self._under_way and self._under_way[0][0] <= now:  # no reading overtakes another
-            found.append(self._under_way.popleft()[1])
-        return found
+    def arrived(self, now: int) -> Iterator[SensorReading]:
+        """Yield the readings that have arrived by now [steps], the earliest first; each once."""
+        reading = self.record.fields.arrived
+        while self._library.sensors_take(self.record.address, now):
+            yield SensorReading(int(reading.step), reading.q.copy(), reading.v.copy(), reading.effort.copy())

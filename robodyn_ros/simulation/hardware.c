@@ -1,9 +1,10 @@
 // Copyright 2026 robodyn_ros maintainers
 // SPDX-License-Identifier: Apache-2.0
 
-/* The hardware around a plant. Drives: how efforts follow commands, the commands on their way to them, and the brakes.
-   Sensors: what they read of a state, and when a reading arrives. devices.py has the equations and calls these functions;
-   trial.c includes this file. Times are counts of the plant's steps; the macro N is the number of joints. */
+/* The hardware. Drives: how efforts follow commands, the commands on their way to them, and the brakes. Sensors: what they
+   read of a state, and the readings on their way. The whole: how drives, plant and sensors act in a step. devices.py has
+   the equations; hardware.py calls the functions, and trial.c includes this file. The plant is called by address. Times
+   are counts of the plant's steps; the macro N is the number of joints. */
 
 #include <math.h>
 #include <stdint.h>
@@ -23,7 +24,7 @@ typedef struct {
 typedef struct {
   Drive drive[N];
   double active[N];      /* the command that acts */
-  double effort[N];      /* mean effort over the steps of the last drives_act */
+  double effort[N];      /* mean effort over the step of the last drives_act */
   double step, delay;    /* length of a step [s]; time from a command's arrival until it reaches the drives [steps] */
   double *due, *coming;  /* ring of the commands on their way: when they reach the drives (size,), and efforts (size, N) */
   int64_t size, first, count;
@@ -32,13 +33,36 @@ typedef struct {
 } Drives;
 
 typedef struct {
+  int64_t step, due;     /* when it is measured; when it arrives, unless one before it arrives later */
+  double q[N], v[N], effort[N]; /* [rad] or [m], [rad/s] or [m/s]; effort that acted in the step before [N·m] or [N] */
+} Reading;
+
+typedef struct {
   double resolution[N];
-  double q[N], v[N];     /* the last reading */
   double period;         /* time between two readings [s] */
   double delay, jitter, drop, repeat; /* the first two in steps */
   int64_t differentiated;
-  int64_t due;           /* when the last reading arrives, unless one before it arrives later */
+  double q[N];           /* positions of the last reading */
+  /* Random numbers of the next readings, null without: noise of each on positions and velocities (2, N), and three in
+     [0, 1) for its delay, its loss and its repetition. */
+  double *noise, *chance;
+  Reading* coming;       /* ring of the readings on their way (size,) */
+  int64_t size, first, count;
+  Reading arrived;       /* the last one that arrived */
 } Sensors;
+
+typedef int Step(void*);
+
+typedef struct {
+  Drives* drives;
+  Sensors* sensors;
+  int64_t now, period;   /* the present; time between two readings */
+  int64_t moved, failed; /* steps of the plant; end of the step that failed, 0 for none: the arm stays where it is */
+  double *q, *v, *acting; /* rows of the plant's frame: position, velocity, effort */
+  void* plant;
+  Step *step, *settle;   /* move the plant; correct its state as brakes engage; nonzero if they fail */
+  double effort[N];      /* that acts [N·m] or [N] */
+} Hardware;
 
 /* --- a drive */
 
@@ -153,40 +177,69 @@ static void act_for_a_step(Drives* s, int64_t now) {
   }
 }
 
-/* The drives from now on. Returns the number of steps, at most `most`, in which the brakes hold the arm (`held`), or the
-   drives give the same mean effort in each (`effort`). */
-int64_t drives_act(Drives* s, int64_t now, int64_t most) {
-  if (s->commanded >= 0 && !s->silent) {
-    const int64_t left = s->commanded + s->timeout - now;
-    if (left <= 0) time_out(s, now);
-    else if (left < most) most = left;
-  }
-  if (s->held) {
-    const double wait = ceil(next_due(s) - (double)now);
-    if (wait > 0) return wait < (double)most ? (int64_t)wait : most;
-    s->held = 0;
-  }
+/* The drives in the step that begins now: the brakes hold the arm (`held`), or they give a mean effort (`effort`). */
+void drives_act(Drives* s, int64_t now) {
+  if (s->commanded >= 0 && !s->silent && now >= s->commanded + s->timeout) time_out(s, now);
+  if (s->held && next_due(s) > (double)now) return;
+  s->held = 0;
   while (next_due(s) <= (double)now) take(s);
-  if (!have_settled(s)) {
-    act_for_a_step(s, now);
-    return 1;
-  }
-  EACH s->effort[i] = s->active[i];
-  return most;
+  if (have_settled(s)) EACH s->effort[i] = s->active[i];
+  else act_for_a_step(s, now);
 }
 
 /* --- the sensors */
 
-/* Reads a state: into q and v. noise: of this reading, on the positions and on the velocities (2, N); none if null.
-   chance: three random numbers in [0, 1), for its delay, its loss and its repetition; neither if null.
-   Returns how often the reading arrives, at the time `due`, or with the one before it if that comes later. */
-int sensors_read(Sensors* s, int64_t now, const double* q, const double* v, const double* noise, const double* chance) {
+/* Reads a state now, and sends the reading. effort: that acted in the step before. */
+void sensors_read(Sensors* s, int64_t now, const double* q, const double* v, const double* effort) {
+  const double *noise = s->noise, *chance = s->chance;
+  Reading made = {.step = now, .due = now + (int64_t)ceil(s->delay + (chance ? chance[0] * s->jitter : 0) - ROUNDING)};
   EACH {
-    const double position = rounded(noise ? q[i] + noise[i] : q[i], s->resolution[i]);
-    s->v[i] = s->differentiated ? now ? (position - s->q[i]) / s->period : 0 : noise ? v[i] + noise[N + i] : v[i];
-    s->q[i] = position;
+    made.q[i] = rounded(noise ? q[i] + noise[i] : q[i], s->resolution[i]);
+    made.v[i] = s->differentiated ? now ? (made.q[i] - s->q[i]) / s->period : 0 : noise ? v[i] + noise[N + i] : v[i];
+    made.effort[i] = effort[i];
   }
-  s->due = now + (int64_t)ceil(s->delay + (chance ? chance[0] * s->jitter : 0) - ROUNDING);
-  if (chance && chance[1] < s->drop) return 0;
-  return chance && chance[2] < s->repeat ? 2 : 1;
+  memcpy(s->q, made.q, sizeof s->q);
+  int times = 1;
+  if (chance) {
+    times = chance[1] < s->drop ? 0 : chance[2] < s->repeat ? 2 : 1;
+    s->chance += 3;
+  }
+  if (noise) s->noise += 2 * N;
+  while (times-- > 0) s->coming[(s->first + s->count++) % s->size] = made;
+}
+
+/* The next reading that has come by now, as `arrived`; 0 if there is none. No reading overtakes another. */
+int sensors_take(Sensors* s, int64_t now) {
+  if (!s->count || s->coming[s->first].due > now) return 0;
+  s->arrived = s->coming[s->first];
+  s->first = (s->first + 1) % s->size;
+  s->count--;
+  return 1;
+}
+
+/* --- the whole */
+
+/* Moves the arm by a step. Nonzero if the plant fails. */
+static int move(Hardware* s) {
+  const int64_t was_held = s->drives->held;
+  drives_act(s->drives, s->now);
+  if (s->drives->held ? was_held : s->failed) return 0;
+  EACH {
+    const double limit = s->drives->drive[i].limit, effort = s->drives->effort[i];
+    s->effort[i] = s->acting[i] = effort > limit ? limit : effort < -limit ? -limit : effort;
+  }
+  if (!s->drives->held) { s->moved++; return s->step(s->plant); } /* a plant in Python sets s->effort, too */
+  memset(s->v, 0, N * sizeof(double)); /* the brakes engage */
+  return s->settle(s->plant);
+}
+
+/* Advances to a time. Nonzero, as soon as that step ends, if the plant fails. */
+int hardware_advance(Hardware* s, int64_t end) {
+  while (s->now < end) {
+    const int fails = move(s) && !s->failed;
+    if (fails) s->failed = s->now + 1;
+    if (++s->now % s->period == 0) sensors_read(s->sensors, s->now, s->q, s->v, s->effort);
+    if (fails) return 1;
+  }
+  return 0;
 }

@@ -11,8 +11,9 @@ The data go through it in this order, with time as a count of the plant's steps:
     sensors   measure positions and velocities, and delay, drop and repeat the readings
     reading   a reading arrives                                 :meth:`Hardware.readings`
 
-Drives and sensors are those of :mod:`.devices`. Everything is deterministic: the same commands at the same steps give
-the same readings, to the last bit, after every reset too. Brakes are rigid: a moving arm stops at once.
+Drives and sensors are those of :mod:`.devices`. ``hardware.c`` makes the steps, and calls the plant: in C the native
+one, in Python any other, and one whose drives add terms. Everything is deterministic: the same commands at the same
+steps give the same readings, to the last bit, after every reset too. Brakes are rigid: a moving arm stops at once.
 
 The simulator node's parameters and the command's options name the settings: a name is the name of a setting behind the
 prefix of its group. The prefix of a joint's own settings contains the joint's name. :func:`make_hardware` goes from
@@ -21,7 +22,9 @@ named values to the hardware.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ctypes
+from collections import deque
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any, NamedTuple
@@ -34,6 +37,7 @@ from robodyn_ros.control.drives import DriveCompensation
 from robodyn_ros.control.laws.base import FrictionCompensation
 from robodyn_ros.control.limits import check_position_limits
 from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.engine.c_interface import address_of
 from robodyn_ros.errors import ConfigurationError, SimulationError
 from robodyn_ros.plugins import available, create, load
 from robodyn_ros.robot import Array, Joint, Robot
@@ -44,12 +48,20 @@ from robodyn_ros.simulation.plant.base import PlantBase, PlantSettings, create_p
 from robodyn_ros.simulation.plant.external_forces import Contact, WallSettings
 from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, StopSettings, urdf_friction
 from robodyn_ros.simulation.plant.mismatch import Mismatch
+from robodyn_ros.simulation.plant.native import ROWS, Plant
 
 INTEGRATOR = "rk4"
 """The default integrator plugin."""
 
 SMOOTHING = 0.01
 """Measured velocity at which drives that add friction add three quarters of the Coulomb friction [rad/s] or [m/s]."""
+
+
+STEP = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
+"""The functions of Python that ``hardware.c`` calls: for a step of the plant, and when brakes engage."""
+
+STATE = slice(ROWS.index("Q"), ROWS.index("EFFORT") + 1)
+"""Rows of a frame: position, velocity and effort."""
 
 
 class DriveModel:
@@ -90,11 +102,12 @@ class Hardware:
 
     Attributes:
         plant: the arm; its own time stands still while brakes hold it.
+        native: the plant, if C moves it by itself: not one of another package, nor one whose drives add terms.
         drives: its drives.
         sensors: its sensors.
         states: settings of the readings.
         model: the efforts that the drives add; None if they add none.
-        now: time since the last reset [steps].
+        record: its struct in C.
         period: number of the plant's steps between two readings.
         interval: number of steps until the next reading can arrive: the period, or 1 if readings are delayed.
         failures: number of failed steps since the start; such a step would lead beyond the range of a simulation.
@@ -118,7 +131,36 @@ class Hardware:
         self.period = states.period(plant.settings.step)
         self.interval = self.period if states.state_delay == states.state_jitter == 0.0 else 1
         self.drives, self.sensors, self.states, self.model = drives, sensors, states, model
+        self.native = plant if type(plant) is Plant and model is None else None
+        self._problem: BaseException | None = None  # of a plant in Python
+        n = plant.dynamics.robot.n
+        self._library = devices.hardware_library(n)
+        self.record = devices.hardware_structs(n).make("Hardware")
+        self._fields = self.record.fields
+        self._fields.period[...] = self.period
+        self._point_to_parts(n)
         self.reset()
+
+    def _point_to_parts(self, n: int) -> None:
+        """Write the addresses of the devices, and of the plant and its functions."""
+        addresses = {"drives": self.drives.record.address, "sensors": self.sensors.record.address}
+        if self.native is not None:
+            self._state = self.native.frame[STATE]
+            addresses["plant"] = int(self.native.address.value or 0)
+            functions = [getattr(self.native.library, name) for name in ("plant_step", "plant_settle")]
+        else:
+            self._state = np.zeros((3, n))
+            calls = self._move_plant, self._halt_plant
+            self._calls = functions = [STEP(lambda _, call=call: self._moved(call)) for call in calls]
+        addresses |= dict(zip(("step", "settle"), map(address_of, functions), strict=True))
+        addresses |= {name: row.ctypes.data for name, row in zip(("q", "v", "acting"), self._state, strict=True)}
+        for name, address in addresses.items():
+            getattr(self._fields, name)[...] = address
+
+    @property
+    def now(self) -> int:
+        """Time since the last reset [steps]."""
+        return int(self._fields.now)
 
     @property
     def time(self) -> float:
@@ -129,11 +171,20 @@ class Hardware:
         """Go back to the initial state at time 0, and make the first reading."""
         self.plant.reset()
         self.drives.reset()
-        self.sensors.reset()
-        self._acting = b""
-        self.now = 0
         self.failure = None
-        self._read()
+        fields = self._fields
+        fields.now[...] = fields.moved[...] = fields.failed[...] = 0
+        self.restart_readings()
+
+    def restart_readings(self, count: int = 1) -> None:
+        """Make the first reading again, with the random numbers of ``count`` readings; :meth:`advance` draws more."""
+        self.release()
+        self.sensors.reset()
+        self.sensors.draw(count)
+        self._arrived: deque[SensorReading] = deque()
+        q, v, _ = self._state
+        places = [array.ctypes.data for array in (q, v, self._fields.effort)]
+        self._library.sensors_read(self.sensors.record.address, 0, *places)
 
     def command(self, effort: ArrayLike) -> None:
         """Accept a command that arrives now; the brakes open when it reaches the drives.
@@ -148,49 +199,73 @@ class Hardware:
 
     def readings(self) -> list[SensorReading]:
         """Return the readings that have arrived by now; each is returned once."""
-        return self.sensors.arrived(self.now)
+        self._arrived.extend(self.sensors.arrived(self.now))
+        found, self._arrived = list(self._arrived), deque()
+        return found
 
     def advance(self, steps: int) -> None:
         """Advance by a number of the plant's steps."""
         end = self.now + steps
+        self.release()
         while self.now < end:
             until = min(end, (self.now // self.period + 1) * self.period)
-            self.now += self._move(until - self.now)
-            if self.now % self.period == 0:
-                self._read()
+            if until % self.period == 0:
+                self.sensors.draw(1)
+            while self._library.hardware_advance(self.record.address, until):
+                self.acquire()
+            self._arrived.extend(self.sensors.arrived(until))
+        self.acquire()
 
-    def _move(self, most: int) -> int:
-        """Move the plant by as many steps as one call can make, up to a number; return the number made."""
-        was_held = self.drives.held
-        # The efforts that the model adds change with the state, step by step.
-        steps = self.drives.act(self.now, most if self.model is None else 1)
-        if self.drives.held:
-            if not was_held:
-                self.plant.halt()
-                self._apply(self.drives.effort)
-            return steps
-        if self.failure is not None:
-            return steps
-        effort = self.drives.effort
-        self._apply(effort if self.model is None else effort + self.model.effort(self.plant.q, self.plant.qd))
-        begun = self.plant.time
+    def release(self) -> None:
+        """Let C work on the plant from now on."""
+        self._show_state()
+        if self.native is not None:
+            self.native.release()
+
+    def acquire(self) -> None:
+        """Take over what C has made of the plant, and the error of a step that has failed.
+
+        Raises:
+            BaseException: any other exception of a plant, or of its dynamics or integrator.
+        """
+        if self.native is not None:
+            self.native.acquire(int(self._fields.moved))
+        if not self._fields.failed or self.failure is not None:
+            return
+        problem, self._problem = self._problem, None
+        problem = problem or (KeyboardInterrupt() if self.native is None else self.native.failure())  # lost by ctypes
+        if not isinstance(problem, SimulationError):
+            self._fields.failed[...] = 0
+            raise problem
+        self.failures += 1
+        self.failure = SimulationError(f"at {self._fields.failed * self.plant.settings.step:.9g} s: {problem}")
+
+    # A plant in Python, called by C
+
+    def _move_plant(self) -> None:
+        """A step with the efforts of the drives, and those that they add."""
+        plant, effort = self.plant, self.drives.effort
+        plant.apply(effort.copy() if self.model is None else effort + self.model.effort(plant.q, plant.qd))
+        plant.step()
+
+    def _halt_plant(self) -> None:
+        """The brakes engage."""
+        self.plant.halt()
+        self.plant.apply(self.drives.effort.copy())
+
+    def _moved(self, call: Callable[[], None]) -> int:
+        """Move the plant, and show C its state; keep an exception until C has returned: nonzero if there is one."""
         try:
-            self.plant.step(steps)
-        except SimulationError as problem:
-            step = self.plant.settings.step
-            self.failures += 1
-            self.failure = SimulationError(f"at {self.time + self.plant.time - begun + step:.9g} s: {problem}")
-        return steps
+            call()
+        except BaseException as problem:
+            self._problem = problem
+        self._show_state()
+        return self._problem is not None
 
-    def _apply(self, effort: Array) -> None:
-        """Apply an effort; the plant checks each, which takes time."""
-        content = effort.tobytes()
-        if content != self._acting:
-            self.plant.apply(effort)
-            self._acting = content
-
-    def _read(self) -> None:
-        self.sensors.read(self.now, self.plant.q, self.plant.qd, self.plant.effort)
+    def _show_state(self) -> None:
+        plant = self.plant
+        self._state[:2] = plant.q, plant.qd
+        self._fields.effort[...] = plant.effort
 
 
 def make_hardware(values: NamedValues, robot: Robot) -> Hardware:

@@ -5,8 +5,8 @@
 
 The nodes' exchange over topics happens here in lockstep. Each reading gets its command as it arrives, and the hardware
 advances between them. So the hardware acts on the controller as it does with the nodes. All of this is C: ``trial.c``
-has the loop over time and the hardware of ``hardware.c``, and calls the plant and the core of the control loop. Plants
-of other packages, drives that add terms, laws and models in Python are called back.
+has the loop over time, and calls the hardware and the core of the control loop. Laws and models in Python are called
+back.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from robodyn_ros.control.faults.sampling import GAIN_MARGIN, stable_ratio
 from robodyn_ros.control.laws.base import checked_result
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.engine.c_interface import address_of, required, text_key
-from robodyn_ros.errors import InputError, RobodynError, SimulationError
+from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.devices import CODE, hardware_structs
 from robodyn_ros.simulation.hardware import Hardware, HardwareSettings
 from robodyn_ros.simulation.plant.base import steps_of
-from robodyn_ros.simulation.plant.native import ROWS, Plant, compiled_model
+from robodyn_ros.simulation.plant.native import compiled_model
 from robodyn_ros.simulation.trial import REFUSED, STEP_FAILED, Trial, TrialSamples
 
 RECORDED = {"q": "q", "qd": "v", "effort": "effort"}
@@ -41,8 +41,7 @@ SUFFICIENT_MARGIN = 1.2 * GAIN_MARGIN
 
 TELL = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int)
 PROGRESS = ctypes.CFUNCTYPE(ctypes.c_int)
-STEP = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
-"""The functions of Python that ``trial.c`` calls: of the loop's faults, at a record, and for a step of the plant."""
+"""The functions of Python that ``trial.c`` calls: of the loop's faults, and at a record."""
 
 
 class TrialOutcome(NamedTuple):
@@ -112,17 +111,11 @@ def run_until_fault(
     law_memory = np.zeros(0) if step is None else step.law_memory.copy()
     try:
         hardware, judged = hardware_settings.assemble(dynamics), not _rate_suffices(hardware_settings, loop.settings)
-        is_compiled = native_plant(hardware) is not None and step is not None and compiled_model(dynamics) is not None
+        is_compiled = hardware.native is not None and step is not None and compiled_model(dynamics) is not None
         return TrialOutcome(run_trial(hardware, loop, duration, until_fault=True, judged=judged), is_compiled)
     finally:
         if step is not None:
             step.restore_law(law_memory)
-
-
-def native_plant(hardware: Hardware) -> Plant | None:
-    """The plant, if C moves it by itself: not one of another package, nor one whose drives add terms."""
-    plant = hardware.plant
-    return plant if type(plant) is Plant and hardware.model is None else None
 
 
 def _rate_suffices(hardware: HardwareSettings, loop: LoopSettings) -> bool:
@@ -146,8 +139,7 @@ class TrialRun:
         until_fault: bool,
     ) -> None:
         """Arguments as of :func:`run_trial`."""
-        self._hardware, self._plant, self._loop = hardware, hardware.plant, loop
-        self._native = native_plant(hardware)
+        self._hardware, self._loop = hardware, loop
         self._progress, self._until_fault = progress, until_fault
         self._faults = Counter[str]()
         self._present: tuple[str | None, str] = None, ""  # the numbers in the message change from state to state
@@ -160,16 +152,14 @@ class TrialRun:
         self._fields = self._record.fields
         self._arrays: dict[str, Any] = {}
         end = steps_of(duration, self._step)
-        self._fields.end[...], self._fields.period[...] = end, period
-        self._fields.effort[:] = hardware.plant.effort
-        self._point_to_parts()
+        self._fields.end[...], self._fields.hardware[...] = end, hardware.record.address
+        self._point_to_loop()
         readings = end // period + 1
         arrivals = readings * (2 if hardware.states.state_repeat else 1)
-        hardware.sensors.reset()  # its first reading is made again
-        lengths = {"read": readings, "true": readings, "command": arrivals + readings}
+        hardware.restart_readings(readings)
+        lengths = {"received": arrivals, "true": readings, "command": arrivals + readings}
         self._point(
-            **hardware.sensors.draw(readings),
-            **{name: np.empty(arrivals, np.int64) for name in ("arrival_step", "arrival_reading")},
+            received_step=np.empty(arrivals, np.int64),
             received_t=np.empty(arrivals),
             **{name: np.empty(lengths["command"]) for name in ("command_t", "command_stamp")},
             **{f"{kind}_{name}": np.empty((count, n)) for kind, count in lengths.items() for name in RECORDED.values()},
@@ -181,22 +171,9 @@ class TrialRun:
             getattr(self._fields, name)[...] = array.ctypes.data
         self._arrays |= arrays
 
-    def _point_to_parts(self) -> None:
-        """Write the addresses of the plant, the devices and the control loop, and of their functions."""
-        hardware, plant, loop, native = self._hardware, self._plant, self._loop, self._native
-        addresses = {"drives": hardware.drives.record.address, "sensors": hardware.sensors.record.address}
-        if native is not None:
-            native.release()
-            addresses["plant"] = int(native.address.value or 0)
-            addresses |= {name: address_of(getattr(native.library, name)) for name in ("plant_step", "plant_settle")}
-            frame = native.frame
-        else:
-            moves = self._move_plant, self._halt_plant
-            self._calls = [STEP(lambda _, move=move: self._shown(move)) for move in moves]
-            addresses |= dict(zip(("plant_step", "plant_settle"), map(address_of, self._calls), strict=True))
-            frame = np.zeros((len(ROWS), self._n))
-            frame[ROWS.index("Q")], frame[ROWS.index("V")] = plant.q, plant.qd
-        self._point(frame=frame)
+    def _point_to_loop(self) -> None:
+        """Write the addresses of the control loop and its functions, and of those that C calls back."""
+        loop, addresses = self._loop, {}
         if (progress := self._progress) is not None:
             self._report = PROGRESS(lambda: self._kept(partial(self._on_record, progress)))
             addresses["progress"] = address_of(self._report)
@@ -243,52 +220,21 @@ class TrialRun:
             self._faults[self._present[1]] += 1
 
     def _on_record(self, progress: Callable[[float], object]) -> None:
-        self._follow()
+        self._hardware.acquire()
         progress(self._hardware.time)
 
-    def _move_plant(self) -> None:
-        """A step of a plant that C cannot make: with the efforts of the drives, and those that they add."""
-        hardware, plant = self._hardware, self._plant
-        effort = hardware.drives.effort
-        plant.apply(effort.copy() if hardware.model is None else effort + hardware.model.effort(plant.q, plant.qd))
-        plant.step()
-
-    def _halt_plant(self) -> None:
-        """The brakes engage."""
-        self._plant.halt()
-        self._plant.apply(self._hardware.drives.effort.copy())
-
-    def _shown(self, move: Callable[[], None]) -> int:
-        """Move the plant for C, and show it the state."""
-        kept = self._kept(move)
-        frame, plant = self._arrays["frame"], self._plant
-        frame[ROWS.index("Q")], frame[ROWS.index("V")], self._fields.effort[:] = plant.q, plant.qd, plant.effort
-        return kept
-
     # The end
-
-    def _follow(self) -> None:
-        """Bring the hardware to the time of the trial."""
-        self._hardware.now = int(self._fields.now)
-        if self._native is not None:
-            self._native.acquire(int(self._fields.moved))
 
     def result(self) -> Trial:
         """Run it to its end."""
         code = trial_function(self._n)(ctypes.c_void_p(self._record.address))
-        self._follow()
-        problem, self._problem = self._problem, None
+        self._hardware.acquire()
+        if code == self._codes["ENDED"] and self._problem is None and not self._until_fault:
+            self._problem = KeyboardInterrupt()  # which Python loses where it comes as C calls a function
+        if self._problem is not None:
+            raise self._problem
         if code == self._codes["FAILED"]:
-            if problem is None:
-                assert self._native is not None
-                problem = self._native.failure()
-            if isinstance(problem, SimulationError):
-                self._faults[f"{STEP_FAILED}: at {(int(self._fields.now) + 1) * self._step:.9g} s: {problem}"] = 1
-                problem = None
-        if problem is None and code == self._codes["ENDED"] and not self._until_fault:
-            problem = KeyboardInterrupt()  # which Python loses where it comes as C calls a function
-        if problem is not None:
-            raise problem
+            self._faults[f"{STEP_FAILED}: {self._hardware.failure}"] = 1
         if code == self._codes["REFUSED"]:
             assert self._loop is not None
             self._hardware.command(self._loop.core.period.rows[0])  # raises an error that says why
@@ -297,24 +243,24 @@ class TrialRun:
     def _recorded(self) -> Trial:
         """The trial that was recorded."""
         fields, arrays = self._fields, self._arrays
-        readings, commands = arrays["arrival_reading"][: int(fields.received)], slice(int(fields.commanded))
-        counts: list[Any] = [np.arange(int(fields.truths)), readings]
-        times, stamps = (count * int(fields.period) * self._step for count in counts)
+        received, commands = slice(int(fields.received)), slice(int(fields.commanded))
+        times: Any = np.arange(int(fields.truths)) * self._hardware.period * self._step
+        stamps = arrays["received_step"][received] * self._step
 
-        def rows(kind: str, which: slice | Array) -> dict[str, Array]:
+        def rows(kind: str, which: slice) -> dict[str, Array]:
             return {name: arrays[f"{kind}_{field}"][which] for name, field in RECORDED.items()}
 
         truth = TrialSamples(times, times, rows("true", slice(len(times))))
-        states = TrialSamples(arrays["received_t"][: len(stamps)], stamps, rows("read", readings))
+        states = TrialSamples(arrays["received_t"][received], stamps, rows("received", received))
         sent, answered = arrays["command_t"][commands], arrays["command_stamp"][commands]
-        limit = self._plant.effort_limit if self._loop is None else self._loop.settings.limits.effort
+        limit = self._hardware.plant.effort_limit if self._loop is None else self._loop.settings.limits.effort
         return Trial(truth, states, TrialSamples(sent, answered, rows("command", commands)), dict(self._faults), limit)
 
 
 @lru_cache(maxsize=1)
 def _code() -> str:
     text = Path(__file__).with_name("trial.c").read_text(encoding="utf-8")
-    return text.replace("@rows", ", ".join(ROWS)).replace("@dropped", str(core_library.CODES["CORE_JUMPED"]))
+    return text.replace("@dropped", str(core_library.CODES["CORE_JUMPED"]))
 
 
 def trial_function(n: int) -> Any:
