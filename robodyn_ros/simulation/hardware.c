@@ -236,10 +236,9 @@ static int move(Hardware* s) {
 /* Advances to a time. Nonzero, as soon as that step ends, if the plant fails. */
 int hardware_advance(Hardware* s, int64_t end) {
   while (s->now < end) {
-    const int fails = move(s) && !s->failed;
-    if (fails) s->failed = s->now + 1;
+    const int fails = move(s);
     if (++s->now % s->period == 0) sensors_read(s->sensors, s->now, s->q, s->v, s->effort);
-    if (fails) return 1;
+    if (fails) { s->failed = s->now; return 1; }
   }
   return 0;
 }
