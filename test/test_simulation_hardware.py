@@ -63,7 +63,7 @@ def test_brakes_hold_until_the_first_command():
     assert made.drives.held and list(made.plant.q) == list(START.values()) and made.time == 0.5
     made.command(HELD)
     made.advance(100)
-    assert not made.drives.held and made.plant.qd.any()
+    assert not made.drives.held and made.plant.qd.any() and (made.time, made.plant.time) == (0.6, 0.1)
     late = hardware(command_delay=0.0105)
     late.command(HELD)
     late.advance(11)
@@ -200,6 +200,14 @@ def test_the_same_hardware_on_another_plant():
     np.testing.assert_allclose(ends[0], ends[1], rtol=1e-4, atol=1e-5)
     with pytest.raises(ConfigurationError, match="has its own"):
         hardware(plant="mujoco", integrator="explicit_euler")
+
+
+def test_no_effort_exceeds_its_limit_where_the_next_command_of_a_drive_does():
+    limit = ROBOT.effort_limit[2]
+    made = hardware(**{"actuators.wrist.resolution": limit / 1.7})
+    made.command([0.0, 0.0, limit])
+    made.advance(2)
+    assert made.drives.effort[2] > limit == made.plant.effort[2] == made.readings()[-1].effort[2]
 
 
 def test_a_brake_stops_an_arm_that_is_deep_in_a_compliant_stop():
