@@ -102,9 +102,9 @@ def graph(context: LaunchContext) -> list[Any]:
     time = {"use_sim_time": ParameterValue(LaunchConfiguration("use_sim_time"), value_type=bool)}
     description = {"robot_description": ParameterValue(urdf, value_type=str)}
     chosen = description | launching.accepted(given) | launching.parameters_of(given, "dynamics", "controller")
-    joints = launching.chosen_joints(given, urdf)
-    states, screen = ("joint_states", given["joint_states"]), {"output": "screen"}
     own = files(node="controller")
+    joints = launching.chosen_joints(given, urdf, own)
+    states, screen = ("joint_states", given["joint_states"]), {"output": "screen"}
     commands, manager = given["commands"] or "controller/commands", []
 
     def node(executable: str, *parameters: Any, package: str = "robodyn_ros", **how: Any) -> Node:
