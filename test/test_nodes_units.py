@@ -19,7 +19,7 @@ from robodyn_ros.control.core_library import core_structs
 from robodyn_ros.control.parameter_file import read_parameters
 from robodyn_ros.errors import ConfigurationError, NotReadyError, RobotDescriptionError
 from robodyn_ros.nodes.common.diagnostics import MOST_DIFFERENT, PAUSE, Faults
-from robodyn_ros.nodes.common.launching import accepted, chosen_joints, parameter_files, read_urdf, root_link
+from robodyn_ros.nodes.common.launching import accepted, chosen_joints, parameter_files, read_arm, read_urdf, root_link
 from robodyn_ros.nodes.common.watch import Watch, check_start, rest_position
 from robodyn_ros.nodes.controller.output import LoopStatistics, PublisherConflicts
 from robodyn_ros.nodes.controller.realtime.periods import command_of
@@ -335,15 +335,13 @@ def test_a_launch_refuses_an_arm_that_its_nodes_would_refuse(tmp_path, prr):
     urdf = prr.replace('ixx="0.1131"', 'ixx="50.0"')
     assert urdf != prr
     files = parameter_files("", str(tmp_path / "arm.yaml"), tmp_path, "controller")
-    given = {"accept": "none", "root": "", "tip": ""}
-    assert chosen_joints(given, urdf, files) == {}
-    assert chosen_joints(given | {"tip": "arm"}, urdf, files) == {"joints": ["elevator", "shoulder"]}
-    assert chosen_joints(given | {"accept": "impossible_inertia"}, urdf, []) == {}
-    for tip in ("", "arm"):
-        with pytest.raises(RobotDescriptionError, match="accept 'repaired_inertia'"):
-            chosen_joints(given | {"tip": tip}, urdf, [])
+    given = {"accept": "none", "root": "", "tip": "arm"}
+    assert chosen_joints(given, read_arm(given, urdf, files)) == {"joints": ["elevator", "shoulder"]}
+    assert chosen_joints(given | {"tip": ""}, read_arm(given | {"accept": "impossible_inertia"}, urdf, [])) == {}
+    with pytest.raises(RobotDescriptionError, match="accept 'repaired_inertia'"):
+        read_arm(given, urdf, [])
     with pytest.raises(ConfigurationError, match="is it 'repaired_inertia'"):
-        chosen_joints(given | {"accept": "repaired_inertias"}, prr, [])
+        read_arm(given | {"accept": "repaired_inertias"}, prr, [])
 
 
 def test_a_push_ends_also_after_a_reset():

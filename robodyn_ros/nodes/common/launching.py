@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 
 from robodyn_ros.control.parameter_file import FileParameters, parameters_text, read_parameters
-from robodyn_ros.errors import ConfigurationError, RobotDescriptionError
-from robodyn_ros.robot import DescriptionSettings, read_document
+from robodyn_ros.errors import ConfigurationError, RobotDescriptionError, is_it
+from robodyn_ros.robot import DescriptionSettings, Robot, read_document
 from robodyn_ros.robot.reduction import joints_between
 from robodyn_ros.robot.urdf import ACCEPTED, build
 from robodyn_ros.settings import NONE, split_names
@@ -87,8 +87,8 @@ def parameters_of(given: Mapping[str, str], *names: str) -> dict[str, str]:
     return {name: given[name] for name in names if given[name]}
 
 
-def chosen_joints(given: Mapping[str, str], urdf: str, files: Iterable[str]) -> dict[str, list[str]]:
-    """The parameter ``joints`` for the launch arguments ``root`` and ``tip``; nothing without them.
+def read_arm(given: Mapping[str, str], urdf: str, files: Iterable[str]) -> Robot:
+    """The arm as its node will read it.
 
     An arm that its node would refuse is refused before anything is started: ros2 launch has no exit code for a node
     that ends with an error.
@@ -99,11 +99,19 @@ def chosen_joints(given: Mapping[str, str], urdf: str, files: Iterable[str]) -> 
         files: of :func:`parameter_files`, which may have ``accept``.
 
     Raises:
-        RobodynError: ``accept`` is wrong, or the URDF does not describe an arm, or has no such joints.
+        RobodynError: ``accept`` is wrong, or the URDF does not describe an arm.
     """
     own = [read_parameters(Path(path), "any") for path in files]
     parameters = FileParameters(dict(ChainMap(accepted(given), *own)), {})
-    robot = build(read_document(urdf), parameters.settings(DescriptionSettings))
+    return build(read_document(urdf), parameters.settings(DescriptionSettings))
+
+
+def chosen_joints(given: Mapping[str, str], robot: Robot) -> dict[str, list[str]]:
+    """The parameter ``joints`` for the launch arguments ``root`` and ``tip``; nothing without them.
+
+    Raises:
+        RobodynError: the arm has no such links.
+    """
     if not (given["root"] or given["tip"]):
         return {}
     return {"joints": list(joints_between(robot, given["root"], given["tip"]))}
@@ -201,16 +209,22 @@ class ControllerManager(NamedTuple):
         """The topic that the efforts go to."""
         return f"/{self.efforts}/commands"
 
-    def check_joints(self, joints: Any, by: str) -> None:
-        """Check that joints that are chosen elsewhere are those of the controller, in any order.
+    def check_joints(self, robot: Robot, joints: Any, by: str) -> None:
+        """Check that the controller's joints are of the arm, and those that are chosen elsewhere, in any order.
 
         Args:
+            robot: the arm.
             joints: value of the parameter ``joints``; None or empty if it chooses none.
             by: what chooses them, as subject and verb.
 
         Raises:
             ConfigurationError: they are others, or no list of names.
         """
+        for name in self.joints:
+            if name not in robot.joint_names:
+                known = f"the arm has {', '.join(robot.joint_names)}{is_it(name, robot.joint_names)}"
+                problem = f"{self.efforts} of {self.path} takes the effort of {name!r}, but {known}"
+                raise ConfigurationError(f"ros2_control: {problem}")
         if joints and not (isinstance(joints, list) and sorted(map(str, joints)) == sorted(self.joints)):
             problem = f"{self.efforts} of {self.path} takes the efforts of {list(self.joints)}, but {by} {joints!r}"
             raise ConfigurationError(f"ros2_control: {problem}: name the same joints in both, or choose none")
