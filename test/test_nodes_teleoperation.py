@@ -152,12 +152,16 @@ def test_some_joints_are_coupled_and_the_others_are_the_grippers(graph, prr):
 
 @pytest.mark.parametrize("names", [["shoulder", "elbow"], [*"xyz", "rx", "ry", "rz"]], ids=["other arm", "tools"])
 def test_joints_that_are_not_coupled_name_the_parameters_that_couple_them(names):
+    """Once the controller has named its joints: the fingers of a gripper may be among the arm's before."""
     logged = []
     log = SimpleNamespace(warning=lambda text, **_: logged.append(text))
-    end = SimpleNamespace(_newest=0.0, _timeout=0.2, _order=JointOrder(START), get_logger=lambda: log)
+    end = SimpleNamespace(_newest=0.0, _timeout=0.2, _order=JointOrder(START), _waits=True, get_logger=lambda: log)
     message = JointState(name=names, position=[0.0] * len(names), velocity=[0.0] * len(names))
     message.header.stamp.sec = 1
     message.effort = message.position
+    TeleoperatorNode._on_received(end, message)
+    assert not logged
+    end._waits = False
     TeleoperatorNode._on_received(end, message)
     (said,) = logged
     assert re.match(r"received: name: .*\. Both ends need the same coupling; .* other_joints", said)

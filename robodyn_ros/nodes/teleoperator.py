@@ -203,7 +203,8 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         try:
             state, effort = self._order.state(message), self._order.effort(message)
         except InputError as problem:
-            self.get_logger().warning(f"received: {problem}. {SAME}", throttle_duration_sec=5.0)
+            if not self._waits:  # the controller has named the joints that are coupled
+                self.get_logger().warning(f"received: {problem}. {SAME}", throttle_duration_sec=5.0)
             return
         if state is None or not all(np.isfinite(part).all() for part in (*state, effort)):
             return
