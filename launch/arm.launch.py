@@ -102,9 +102,10 @@ def graph(context: LaunchContext) -> list[Any]:
     time = {"use_sim_time": ParameterValue(LaunchConfiguration("use_sim_time"), value_type=bool)}
     description = {"robot_description": ParameterValue(urdf, value_type=str)}
     chosen = description | launching.accepted(given) | launching.parameters_of(given, "dynamics", "controller")
-    joints = launching.chosen_joints(given, urdf)
-    states, screen = ("joint_states", given["joint_states"]), {"output": "screen"}
     own = files(node="controller")
+    robot = launching.read_arm(given, urdf, own)
+    joints = launching.chosen_joints(given, robot)
+    states, screen = ("joint_states", given["joint_states"]), {"output": "screen"}
     commands, manager = given["commands"] or "controller/commands", []
 
     def node(executable: str, *parameters: Any, package: str = "robodyn_ros", **how: Any) -> Node:
@@ -123,7 +124,7 @@ def graph(context: LaunchContext) -> list[Any]:
         found = launching.read_controller_manager(Path(file))
         by = "root and tip choose" if joints else f"{given['config'] or 'the parameter file of the arm'} chooses"
         chosen_by = joints or next((read_parameters(Path(path), "controller") for path in own), {})
-        found.check_joints(chosen_by.get("joints"), by)
+        found.check_joints(robot, chosen_by.get("joints"), by)
         commands, joints = given["commands"] or found.commands, {"joints": list(found.joints)}
         renamed = [("~/robot_description", "robot_description")]
         spawned = [*found.controllers, "--param-file", file]

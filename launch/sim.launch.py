@@ -40,7 +40,7 @@ def simulator(context: LaunchContext) -> list[Any]:
     own = {
         "robot_description": ParameterValue(urdf, value_type=str),
         **launching.accepted(given),
-        **launching.chosen_joints(given, urdf),
+        **launching.chosen_joints(given, launching.read_arm(given, urdf, files)),
         **launching.parameters_of(given, "dynamics"),
         "publish_robot_description": not published,
     }

@@ -289,12 +289,15 @@ def test_root_and_tip_or_a_file_choose_the_joints_of_the_controller_manager(tmp_
     parts = {"controller_manager": {"efforts": forward}}
     parts["efforts"] = {"joints": ["shoulder", "elevator"], "interface_name": "effort"}
     file.write_text(yaml.safe_dump({name: {"ros__parameters": part} for name, part in parts.items()}), encoding="utf-8")
-    for tip in ("", "arm"):
+    for tip in ("arm", ""):
         given["tip"] = tip
         launch["graph"](None)
         calls = {call.kwargs["executable"]: call.kwargs for call in without_launch.Node.call_args_list}
         assert {"joints": ["shoulder", "elevator"]} in calls["controller"]["parameters"]
-    given["tip"] = "hand"
+    given["robot"] = "rr"
+    with pytest.raises(ConfigurationError, match=r"effort of 'elevator', but the arm has shoulder, elbow"):
+        launch["graph"](None)
+    given["robot"], given["tip"] = "prr", "hand"
     taken = r"efforts of \['shoulder', 'elevator'\], but "
     with pytest.raises(ConfigurationError, match=taken + r"root and tip choose \['elevator', 'shoulder', "):
         launch["graph"](None)

@@ -3,6 +3,7 @@
 
 """A leader and a follower through the running nodes: the follower goes along, and the leader feels what holds it."""
 
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,6 +17,7 @@ import robodyn_ros as rd
 from robodyn_ros.control.motion.teleoperation import TeleoperationSettings
 from robodyn_ros.nodes import teleoperator
 from robodyn_ros.nodes.common.client_library import LATCHED
+from robodyn_ros.nodes.common.messages import JointOrder
 from robodyn_ros.nodes.teleoperator import TeleoperatorNode
 
 START = {"elevator": 0.6, "shoulder": 0.5, "wrist": 0.9}
@@ -146,6 +148,23 @@ def test_some_joints_are_coupled_and_the_others_are_the_grippers(graph, prr):
     graph.wait(streams, "references", 10.0)
     assert list(references[-1].name) == some["name"]
     assert "received:" not in end.output
+
+
+@pytest.mark.parametrize("names", [["shoulder", "elbow"], [*"xyz", "rx", "ry", "rz"]], ids=["other arm", "tools"])
+def test_joints_that_are_not_coupled_name_the_parameters_that_couple_them(names):
+    """Once the controller has named its joints: the fingers of a gripper may be among the arm's before."""
+    logged = []
+    log = SimpleNamespace(warning=lambda text, **_: logged.append(text))
+    end = SimpleNamespace(_newest=0.0, _timeout=0.2, _order=JointOrder(START), _waits=True, get_logger=lambda: log)
+    message = JointState(name=names, position=[0.0] * len(names), velocity=[0.0] * len(names))
+    message.header.stamp.sec = 1
+    message.effort = message.position
+    TeleoperatorNode._on_received(end, message)
+    assert not logged
+    end._waits = False
+    TeleoperatorNode._on_received(end, message)
+    (said,) = logged
+    assert re.match(r"received: name: .*\. Both ends need the same coupling; .* other_joints", said)
 
 
 def test_what_it_waits_for(graph, prr):

@@ -19,7 +19,7 @@ from robodyn_ros.control.core_library import core_structs
 from robodyn_ros.control.parameter_file import read_parameters
 from robodyn_ros.errors import ConfigurationError, NotReadyError, RobotDescriptionError
 from robodyn_ros.nodes.common.diagnostics import MOST_DIFFERENT, PAUSE, Faults
-from robodyn_ros.nodes.common.launching import accepted, parameter_files, read_urdf, root_link
+from robodyn_ros.nodes.common.launching import accepted, chosen_joints, parameter_files, read_arm, read_urdf, root_link
 from robodyn_ros.nodes.common.watch import Watch, check_start, rest_position
 from robodyn_ros.nodes.controller.output import LoopStatistics, PublisherConflicts
 from robodyn_ros.nodes.controller.realtime.periods import command_of
@@ -304,6 +304,8 @@ def test_what_the_launch_files_read(tmp_path):
         read_urdf("leg", tmp_path)
     with pytest.raises(ConfigurationError, match=r"robot: no/such.urdf: .*; the arms of this package are arm$"):
         read_urdf("no/such.urdf", tmp_path)
+    with pytest.raises(ConfigurationError, match=r"robot: leg: [^(]* \(pr, prr, r, rr, two_link\)$"):  # once
+        read_urdf("leg", Path(__file__).parents[1])
     with pytest.raises(ConfigurationError, match="no file"):
         parameter_files("arm", "nowhere.yaml", tmp_path, "simulator")
     with pytest.raises(RobotDescriptionError, match="malformed XML"):
@@ -325,6 +327,21 @@ def test_the_file_of_a_launch_is_deleted_at_its_end(tmp_path):
 )
 def test_the_launch_argument_accept_is_a_list_of_names(given, names):
     assert accepted({"accept": given}).get("accept", []) == names
+
+
+def test_a_launch_refuses_an_arm_that_its_nodes_would_refuse(tmp_path, prr):
+    """Before it starts them, as ros2 launch has no exit code for a node that ends. The file's accept counts."""
+    (tmp_path / "arm.yaml").write_text("/**: {ros__parameters: {accept: [repaired_inertia]}}")
+    urdf = prr.replace('ixx="0.1131"', 'ixx="50.0"')
+    assert urdf != prr
+    files = parameter_files("", str(tmp_path / "arm.yaml"), tmp_path, "controller")
+    given = {"accept": "none", "root": "", "tip": "arm"}
+    assert chosen_joints(given, read_arm(given, urdf, files)) == {"joints": ["elevator", "shoulder"]}
+    assert chosen_joints(given | {"tip": ""}, read_arm(given | {"accept": "impossible_inertia"}, urdf, [])) == {}
+    with pytest.raises(RobotDescriptionError, match="accept 'repaired_inertia'"):
+        read_arm(given, urdf, [])
+    with pytest.raises(ConfigurationError, match="is it 'repaired_inertia'"):
+        read_arm(given | {"accept": "repaired_inertias"}, prr, [])
 
 
 def test_a_push_ends_also_after_a_reset():

@@ -48,6 +48,9 @@ ROLES = ("leader", "follower")
 COUPLED = ("joints", "tool")
 """Coupled quantities of both arms."""
 
+SAME = "Both ends need the same coupling; arms whose joints differ need the coupling tool, or other_joints at both ends"
+"""Ends the warning about a message with other joints."""
+
 LONGEST_PERIOD = 0.1
 """Time between two states above which the coupling restarts [s]."""
 
@@ -200,7 +203,8 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         try:
             state, effort = self._order.state(message), self._order.effort(message)
         except InputError as problem:
-            self.get_logger().warning(f"received: {problem}", throttle_duration_sec=5.0)
+            if not self._waits:  # the controller has named the joints that are coupled
+                self.get_logger().warning(f"received: {problem}. {SAME}", throttle_duration_sec=5.0)
             return
         if state is None or not all(np.isfinite(part).all() for part in (*state, effort)):
             return

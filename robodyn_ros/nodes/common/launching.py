@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import atexit
 import xml.etree.ElementTree as ET
-from collections.abc import Mapping
+from collections import ChainMap
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any, NamedTuple
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 
-from robodyn_ros.control.parameter_file import parameters_text, read_parameters
-from robodyn_ros.errors import ConfigurationError, RobotDescriptionError
-from robodyn_ros.robot import DescriptionSettings, read_document
+from robodyn_ros.control.parameter_file import FileParameters, parameters_text, read_parameters
+from robodyn_ros.errors import ConfigurationError, RobotDescriptionError, is_it
+from robodyn_ros.robot import DescriptionSettings, Robot, read_document
 from robodyn_ros.robot.reduction import joints_between
 from robodyn_ros.robot.urdf import ACCEPTED, build
 from robodyn_ros.settings import NONE, split_names
@@ -60,7 +61,10 @@ def read_urdf(robot: str, share: Path) -> str:
         return read_document(str(own) if own.is_file() else robot).text
     except RobotDescriptionError as problem:
         names = ", ".join(sorted(path.stem for path in (share / "urdf").glob("*.urdf")))
-        raise ConfigurationError(f"robot: {problem.located}; the arms of this package are {names}") from problem
+        told = f"robot: {problem.located}"
+        if f"({names})" not in told:
+            told += f"; the arms of this package are {names}"
+        raise ConfigurationError(told) from problem
 
 
 def accepted(given: Mapping[str, str]) -> dict[str, list[str]]:
@@ -83,16 +87,34 @@ def parameters_of(given: Mapping[str, str], *names: str) -> dict[str, str]:
     return {name: given[name] for name in names if given[name]}
 
 
-def chosen_joints(given: Mapping[str, str], urdf: str) -> dict[str, list[str]]:
+def read_arm(given: Mapping[str, str], urdf: str, files: Iterable[str]) -> Robot:
+    """The arm as its node will read it.
+
+    An arm that its node would refuse is refused before anything is started: ros2 launch has no exit code for a node
+    that ends with an error.
+
+    Args:
+        given: name → value of the launch arguments.
+        urdf: of the arm.
+        files: of :func:`parameter_files`, which may have ``accept``.
+
+    Raises:
+        RobodynError: ``accept`` is wrong, or the URDF does not describe an arm.
+    """
+    own = [read_parameters(Path(path), "any") for path in files]
+    parameters = FileParameters(dict(ChainMap(accepted(given), *own)), {})
+    return build(read_document(urdf), parameters.settings(DescriptionSettings))
+
+
+def chosen_joints(given: Mapping[str, str], robot: Robot) -> dict[str, list[str]]:
     """The parameter ``joints`` for the launch arguments ``root`` and ``tip``; nothing without them.
 
     Raises:
-        RobodynError: the URDF does not describe an arm, or has no such joints.
+        RobodynError: the arm has no such links.
     """
     if not (given["root"] or given["tip"]):
         return {}
-    settings = DescriptionSettings(tuple(accepted(given).get("accept", ())))
-    return {"joints": list(joints_between(build(read_document(urdf), settings), given["root"], given["tip"]))}
+    return {"joints": list(joints_between(robot, given["root"], given["tip"]))}
 
 
 def parameter_files(
@@ -187,16 +209,22 @@ class ControllerManager(NamedTuple):
         """The topic that the efforts go to."""
         return f"/{self.efforts}/commands"
 
-    def check_joints(self, joints: Any, by: str) -> None:
-        """Check that joints that are chosen elsewhere are those of the controller, in any order.
+    def check_joints(self, robot: Robot, joints: Any, by: str) -> None:
+        """Check that the controller's joints are of the arm, and those that are chosen elsewhere, in any order.
 
         Args:
+            robot: the arm.
             joints: value of the parameter ``joints``; None or empty if it chooses none.
             by: what chooses them, as subject and verb.
 
         Raises:
             ConfigurationError: they are others, or no list of names.
         """
+        for name in self.joints:
+            if name not in robot.joint_names:
+                known = f"the arm has {', '.join(robot.joint_names)}{is_it(name, robot.joint_names)}"
+                problem = f"{self.efforts} of {self.path} takes the effort of {name!r}, but {known}"
+                raise ConfigurationError(f"ros2_control: {problem}")
         if joints and not (isinstance(joints, list) and sorted(map(str, joints)) == sorted(self.joints)):
             problem = f"{self.efforts} of {self.path} takes the efforts of {list(self.joints)}, but {by} {joints!r}"
             raise ConfigurationError(f"ros2_control: {problem}: name the same joints in both, or choose none")
