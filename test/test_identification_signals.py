@@ -275,6 +275,7 @@ def test_samples_of_recordings_are_joined_and_chosen():
         (lambda q, e: recording(T[:300], q[:300], e[:300]), {}, "in 0.598 s there are no 1 s of states and efforts"),
         (lambda q, e: recording(T[:220:20], q[:220:20], e[:220:20]), {"shortest": 0.3}, "in 0.4 s there are no 0.6 s"),
         (lambda q, e: recording(T[::50], q[::50], e[::50]), {}, "there is a state every 0.1 s only"),
+        (lambda q, e: commanded(T, q, moved(ROBOT, T + 0.6, seed=16)[1]), {"delay": 0.5}, "to act 600 ms later than"),
         (lambda q, e: recording(T, q, e, T + 100.0), {}, "no 1 s of states and efforts without a gap"),
         (lambda q, e: recording(T[:600], q[:600], e[:600]), {"cutoff": 2.0}, "too short: nothing is left between"),
     ],
