@@ -7,14 +7,22 @@ import json
 import re
 import signal
 import subprocess
+from queue import SimpleQueue
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 from changed_node import changed, shorten
+from rclpy.clock import ROSClock
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 
 from robodyn_ros.cli.commission import _follow
+from robodyn_ros.control.commissioning.findings import CommissionerSettings
+from robodyn_ros.control.drives import Transmission, TransmissionSettings
 from robodyn_ros.files import find
+from robodyn_ros.nodes.commissioner import CommissionerNode
+from robodyn_ros.nodes.common.messages import JointOrder, stamp
 
 REST = {"elevator": 0.0, "shoulder": 2.0, "wrist": float(np.pi - 2.0)}
 """On its stops, with the hand hanging."""
@@ -57,6 +65,63 @@ def test_an_answer_to_a_commissioner_that_has_ended_is_dropped(monkeypatch):
         monkeypatch.setattr("builtins.input", lambda question: "y")
         last, interrupted = _follow(process)
     assert (last["verdict"], interrupted) == ("Not ready: no joint states.", False)
+
+
+def switched_on():
+    """A node without its topics, with a procedure whose efforts are the positions; the commands go to ``sent``."""
+    node, settings = CommissionerNode.__new__(CommissionerNode), TransmissionSettings(gear_ratio=2.0)
+    node._order, node._columns, node._transmission = JointOrder(["a", "b"]), [1, 0], Transmission([settings] * 2)
+    node._procedure, node._settings = Mock(question=None, finished=False, stage=""), CommissionerSettings()
+    node._procedure.update.side_effect = lambda when, q, qd: q
+    node._last, node._blind, node._signalled, node._received, node._told = None, False, False, -np.inf, None
+    node._answers, node._named, node._plain, node.sent = SimpleQueue(), JointState(), Float64MultiArray(), []
+    node._joint_commands, node._commands = Mock(), Mock(publish=lambda message: node.sent.append(list(message.data)))
+    node.get_clock = Mock(return_value=ROSClock())
+    return node
+
+
+@pytest.mark.parametrize(
+    ("stamps", "said"),
+    [
+        ([1.0, 1.1, 1.1, 1.3], ""),
+        ([0.0, 1.0], ""),  # the first of a simulation
+        ([1.0, 0.9, 1.0], "has jumped"),
+        ([1.0, 1.21, 1.22], "has jumped"),
+        ([1.0, np.nan, 1.1], "not usable"),
+        ([np.nan, 1.0], "not usable"),
+        ([1.0, np.inf, 1.1], "no joint states for 0.2 s"),
+    ],
+)
+def test_states_that_jump_in_time_or_are_none_end_it_for_good(stamps, said):
+    """A number that is none is one without positions here, and infinity a silence."""
+    node = switched_on()
+    for when in stamps:
+        if when == np.inf:
+            node._received -= 0.3
+            node._watch()
+            continue
+        state = JointState(name=["b", "a"], position=[4.0, 6.0], velocity=[0.0] * 2)
+        state.position = state.position if when == when else []
+        state.header.stamp = stamp(round(1e9 * np.nan_to_num(when)))
+        node._on_state(state)
+    if not said:
+        node._watch()
+    times = [1.0, 1.01] if "no joint" in said else [t for t in stamps if t > 0.0][: 1 if said else None]
+    assert [call.args[0] for call in node._procedure.update.call_args_list] == pytest.approx(times)
+    assert said in str(node._procedure.stop.call_args) and bool(said) == node._procedure.stop.called
+    # The joint is half of its motor, whose effort is half of the joint's; b is commanded first.
+    assert node.sent == [[1.0, 1.5]] * len(times)
+
+
+@pytest.mark.parametrize("question", [None, "Did it move?"])
+def test_an_answer_counts_if_there_is_a_question(question):
+    node = switched_on()
+    node._procedure.question, node._last, node._received = question, (1.0, np.zeros(2)), np.inf
+    for answer in ("yes", "no", "y", ""):
+        node._answers.put(answer)
+    node._watch()
+    given = [call.args[0] for call in node._procedure.answer.call_args_list]
+    assert given == ([True, False, True, False] if question else [])
 
 
 def test_a_reversed_transmission_is_found(graph, prr, tmp_path):
