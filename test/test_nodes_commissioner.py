@@ -30,18 +30,22 @@ REST = {"elevator": 0.0, "shoulder": 2.0, "wrist": float(np.pi - 2.0)}
 FRICTION = {"elevator": 20.0, "shoulder": 2.0, "wrist": 0.8}
 """That of Coulomb [N] and [N·m]."""
 
+MARS = [0.0, 0.0, -3.7]
+"""Gravity there, which the model has too [m/s²]."""
+
 QUICK = ("push_time=2.0", "state_timeout=5.0")
 
 TOPIC = "controller/joint_commands"
 
 
-def simulate(graph, urdf, topic=TOPIC, rest=REST, coulomb=FRICTION):
+def simulate(graph, urdf, topic=TOPIC, rest=REST, coulomb=FRICTION, **wishes):
     """Start a simulated arm with friction, which gets its efforts from a topic."""
     friction = {name: {"coulomb": effort} for name, effort in coulomb.items()}
     graph.start(
         "simulator",
         "-r", f"joint_commands:={topic}", "-r", "commands:=nobody",
         robot_description=urdf, initial_position=rest, friction=friction, lockstep=True, state_rate=50.0,
+        **wishes,
     )  # fmt: skip
 
 
@@ -147,8 +151,8 @@ def test_a_reversed_transmission_is_found(graph, prr, tmp_path):
 
 def test_guided_by_somebody_who_says_yes_to_all(graph, tmp_path):
     urdf = find("urdf/r.urdf").read_text(encoding="utf-8")
-    simulate(graph, urdf, rest={"shoulder": 2.5}, coulomb={"shoulder": 0.5})
-    process = commission(graph, tmp_path, urdf)
+    simulate(graph, urdf, rest={"shoulder": 2.5}, coulomb={"shoulder": 0.5}, gravity=MARS)
+    process = commission(graph, tmp_path, urdf, "-p", f"gravity:={MARS}")
     process.type("y\n" * 2)
     assert graph.ended(process, 300.0) == 0, process.output
     assert process.output.count("Is everybody clear?") == process.output.count("direction, ") == 1
