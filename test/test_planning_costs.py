@@ -17,7 +17,7 @@ from robodyn_ros.planning.collocation.collocation import sample_motion
 from robodyn_ros.planning.collocation.program import Mesh, NonlinearProgram, position_units, shortest_duration
 from robodyn_ros.planning.collocation.scheme import SCHEMES, Columns
 from robodyn_ros.planning.cost import Effort, MinimumTime, Point, Smoothness, Tracking, read_cost
-from robodyn_ros.planning.obstacles import Clearance, box, capsules, read_obstacles, sphere
+from robodyn_ros.planning.obstacles import Clearance, _cover, box, capsules, read_obstacles, sphere
 from robodyn_ros.planning.plan import Plan, Violation
 from robodyn_ros.planning.problem import REVERSAL, JointGoal, MotionLimits, Problem, SmoothModel, ToolGoal
 
@@ -223,6 +223,8 @@ def test_a_line_and_a_wire_are_covered_by_few_balls(radius, size):
     tag = f'<visual><geometry><cylinder radius="{radius * size}" length="{0.5 * size}"/></geometry></visual>'
     arm = rd.load_robot(resized(lesson_arm(), size).replace('<link name="link1">', f'<link name="link1">{tag}', 1))
     (wire,) = [one for one in capsules(arm) if one.link == "link1"]
+    centres, ball = _cover(wire)
+    assert np.hypot(np.diff(centres).max() / 2.0 * 0.5 * size, wire.radius) <= ball  # no edge reaches it between two
     for wall, gap in (
         (box("wall", (0.5 * size, 0.0, 0.0), (0.2 * size, 2.0 * size, 2.0 * size)), 0.4),
         (sphere("ball", (0.5 * size, 0.0, 0.0), 0.1 * size), 0.4),
