@@ -168,6 +168,7 @@ SHAPES = {
 def test_a_shape_is_within_the_least_capsule_along_its_longest_axis(shape):
     """Placed at (0.1, 0.2, 0.3) and turned by 90° about z: x becomes y."""
     tag = f'<collision><origin xyz="0.1 0.2 0.3" rpy="0 0 {np.pi / 2}"/><geometry>{shape}</geometry></collision>'
+    tag += '<visual><geometry><sphere radius="9"/></geometry></visual>'  # the collision counts
     arm = rd.load_robot(lesson_arm().replace('<link name="link1">', f'<link name="link1">{tag}', 1))
     ends, radius = SHAPES[shape]
     (found,) = [capsule for capsule in capsules(arm) if capsule.link == arm.bodies[0].name]
