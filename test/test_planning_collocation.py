@@ -328,7 +328,7 @@ def test_what_cannot_be_is_refused_before_anything_is_solved(arm):
     cases = {
         "effort limit of 'shoulder'": Problem(heavy, HOME, JointGoal(PICK)),
         "distance of 'hand' from 'crate'": Problem(arm, HOME, JointGoal(PICK), obstacles=(blocked,)),
-        "position limit of 'wrist'": Problem(arm, [0, 0, 3.0], JointGoal(PICK)),
+        "position limit of 'wrist'": Problem(arm, [0, 0, arm.robot.upper[2] + 1e-6], JointGoal(PICK)),
         "velocity limit of 'shoulder'": Problem(arm, HOME, JointGoal(PICK), start_velocity=[0.0, 13.0, 0.0]),
         "reach of the tool": Problem(arm, HOME, ToolGoal.at((4.0, 0.0, 0.0), "tool")),
     }

@@ -246,6 +246,12 @@ def test_the_capsules_hold_the_shapes_of_the_urdf(prr):
     assert {capsule.radius for capsule in capsules(rd.load_robot(lesson_arm()), 0.1)} == {0.1}
 
 
+def test_a_goal_of_a_continuous_joint_is_in_the_turn_of_the_start(prr):
+    model = SmoothModel(rd.create_dynamics("rnea", rd.load_robot(prr.replace("revolute", "continuous"))))
+    found = JointGoal([0.3, -3.0, np.nan]).positions(model, np.array([0.1, 9.0, 7.0]))
+    assert_allclose(found, [0.3, 4.0 * np.pi - 3.0, 7.0])
+
+
 def test_a_tool_that_is_turned_by_half_a_turn_is_not_at_its_goal(prr):
     """The sine of the angle, which the solver has, is 0 there too."""
     robot, q = rd.load_robot(prr), np.array([0.5, 0.3, -1.2])
