@@ -237,6 +237,10 @@ def test_walls_are_drawn_where_the_tool_meets_them(prr):
     assert_allclose(np.cross(away, [-0.6, 0.0, 0.8]), 0.0, atol=1e-12)
     assert_allclose(edges["upper_x.edge"][:4].mean(axis=0), [0.6, tool[1], 0.7])
     assert_allclose(edges["lower_z.edge"][:4].mean(axis=0), [*tool[:2], 0.2])
+    out = {
+        mark.name: np.sign(np.diff(mark.points, axis=0)).tolist() for mark in view.marks(1.0) if ".normal" in mark.name
+    }
+    assert out["upper_x.normal"] == [[-1.0, 0.0, 0.0]] and out["lower_z.normal"] == [[0.0, 0.0, 1.0]]  # to the tool
 
 
 def test_the_arrow_of_gravity_shows_the_gravity_in_force(prr):
