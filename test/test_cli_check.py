@@ -83,7 +83,7 @@ def test_the_arms_of_the_package_are_in_order(capsys, name, tmp_path, monkeypatc
 
 
 MOST, LEAST = f'"{sys.float_info.max!r}"', f'"-{sys.float_info.max!r}"'
-UPSIDE_DOWN = '<axis xyz="0 0 1"/>', '<axis xyz="0 0 -1"/>'
+UPSIDE_DOWN = 'xyz="0 0 1"', 'xyz="0 0 -1"'
 NO_MASS, WRIST_PLACE = ('<mass value="6"/>', '<mass value="0"/>'), '<origin xyz="0 0 0.5"/>\n    <axis'
 IN_MM = (
     ('<box size="0.05 0.04 0.5"/>', '<box size="50 40 500"/>'),

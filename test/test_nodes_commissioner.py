@@ -44,8 +44,7 @@ def simulate(graph, urdf, topic=TOPIC, rest=REST, coulomb=FRICTION, **wishes):
     graph.start(
         "simulator",
         "-r", f"joint_commands:={topic}", "-r", "commands:=nobody",
-        robot_description=urdf, initial_position=rest, friction=friction, lockstep=True, state_rate=50.0,
-        **wishes,
+        robot_description=urdf, initial_position=rest, friction=friction, lockstep=True, state_rate=50.0, **wishes,
     )  # fmt: skip
 
 
