@@ -83,6 +83,7 @@ def test_the_arms_of_the_package_are_in_order(capsys, name, tmp_path, monkeypatc
 
 
 MOST, LEAST = f'"{sys.float_info.max!r}"', f'"-{sys.float_info.max!r}"'
+UPSIDE_DOWN = 'xyz="0 0 1"', 'xyz="0 0 -1"'
 NO_MASS, WRIST_PLACE = ('<mass value="6"/>', '<mass value="0"/>'), '<origin xyz="0 0 0.5"/>\n    <axis'
 IN_MM = (
     ('<box size="0.05 0.04 0.5"/>', '<box size="50 40 500"/>'),
@@ -113,9 +114,10 @@ MISTAKES = {
         edited(SHOULDER, '"-2"', LEAST, '"2"', MOST),
     ),
     "no speed but the greatest number": ("shoulder", "has no velocity limit", edited(SHOULDER, '"12"', MOST)),
-    "too weak": ("elevator", "error: takes 196.2 N of 150 N", edited(LIFT, "600", "150")),
+    "too weak": ("elevator", "error: takes 196.2 N of 150 N", edited(LIFT, "600", "150"), UPSIDE_DOWN),
     "massless, drawn": ("hand", "has no mass", NO_MASS),
     "massless": ("hand", "has no mass", NO_MASS, (HAND, "")),
+    "massless, with one that moves": ("arm", "has no mass", ('<mass value="1"/>', '<mass value="0"/>'), (ARM, "")),
     "unknown link": ("wrist", "error: 'hnd' does not exist", ('<child link="hand"/>', '<child link="hnd"/>')),
     "unknown type": ("elevator", "error: must be one of", ('type="prismatic"', 'type="linear"')),
 }
@@ -312,16 +314,16 @@ def test_it_is_a_program_of_its_own(capsys, monkeypatch):
 
 
 def test_stiff_damping_is_mentioned(report):
-    """Damping of 10 on 3e-4 kg m²: a note, with inertia, time and step; the arm is no worse for it."""
+    """Damping of 0.5 on 3e-4 kg m²: a note, with inertia, time and step; the arm is no worse for it."""
     urdf = arms.robot(
         "wheel",
         arms.link("base", 1.0, (0, 0, 0), (0.01, 0, 0, 0.01, 0, 0.01)),
         arms.link("disc", 0.3, (0, 0, 0), (2e-4, 0, 0, 2.5e-4, 0, 3e-4)),
-        arms.joint("hub", "revolute", "base", "disc", (0, 0, 1), extra='<dynamics damping="10.0"/>'),
+        arms.joint("hub", "revolute", "base", "disc", (0, 0, 1), extra='<dynamics damping="0.5"/>'),
     )
     texts = [finding["text"] for finding in report(urdf)[1]["findings"]]
-    (said,) = (text for text in texts if "damping of 10" in text)
-    assert "down to 0.0003 kg m²: speed decays in 30 µs, 33.3 times in a step of 1 ms" in said
+    (said,) = (text for text in texts if "damping of 0.5" in text)
+    assert "down to 0.0003 kg m²: speed decays in 600 µs, 1.67 times in a step of 1 ms" in said
 
 
 @pytest.mark.parametrize(("multiplier", "offset", "where"), [(0.9, 0.3, []), (-0.5, 0.6, []), (2.0, -0.1, [-4.1, 3.9])])

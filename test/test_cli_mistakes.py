@@ -192,7 +192,7 @@ MISTAKES = {
     "workspace PRR --plot map.png --of beauty": "must be one of manipulability, payload",
     "workspace PRR --samples 0": "--samples: must be from 1 to 1000000000, not 0",
     "workspace PRR --samples 99999999999999999999": "--samples: must be from 1 to 1000000000, not 9999",
-    "workspace PRR --cell 1e-300 --samples 100": "--cell: 1e-300 m makes more than 1e+07 cells in a plane",
+    "workspace PRR --cell 3e-4 --samples 100": "--cell: 0.0003 m makes more than 1e+07 cells in a plane",
     "workspace PRR --cell 0": "--cell: must be a length above 0 m, not 0",
     "workspace PRR --cell inf": "--cell: must be a length above 0 m, not inf",
     "workspace PRR --payload -1": "--payload: must be 0 kg or more, not -1",

@@ -112,6 +112,8 @@ def one(index, **changes):
 def test_an_arm_that_is_right():
     """With noise of the encoders, and joints that stick before they slide."""
     bench = Bench(noise=1e-4, static=1.3, period=4)
+    with pytest.raises(rd.InputError, match="q: is not finite"):
+        bench.procedure.update(0.0, np.array([0.0, np.nan, 0.0]), np.zeros(3))
     found = bench.run()
     outcome = bench.procedure.outcome
     assert outcome.good, markdown(report(outcome))

@@ -266,3 +266,5 @@ def test_an_excitation_keeps_to_the_limits_of_acceleration_and_jerk_of_the_urdf(
     assert np.abs(sampled(found.trajectory)[3]).max() > 1.2 >= np.abs(qdd).max() * (1 - 1e-6)
     assert np.abs(np.diff(qdd, axis=0)).max() / times[1] <= 3.0 * 1.01
     assert np.abs(qdd).max() > 0.4
+    slow = ExcitationLimits(RNEA(rd.load_robot(urdf.replace('jerk="3"', 'jerk="1"'))), QUICK, None)
+    assert_allclose(slow.acceleration * 2.0 * np.pi * 3 / QUICK.period, 1.0)  # of a sine at the fastest harmonic

@@ -39,6 +39,7 @@ def test_derivatives_have_no_lag():
     q, qd, qdd = fourier(T, N, seed=3)
     part = Segment(T, q, q)
     inner = part.settled(15.0, 0.0)
+    assert part.settled(15.0, -0.5) == part.settled(15.0, 0.5) == slice(inner.start + 250, inner.stop - 250)
     for found, true in zip(part.motion(15.0), (q, qd, qdd), strict=True):
         greatest = np.abs(true).max()
         np.testing.assert_allclose(found[200:-200], true[200:-200], atol=1e-5 * greatest)
@@ -116,8 +117,9 @@ def test_nothing_is_made_of_a_gap():
     assert not ((times > 4.0) & (times < 4.6)).any() and not ((times > 6.5) & (times < 6.7)).any()
     assert "3 stretches" in found.notes[0]
     assert (unexplained(found, **FRICTION) < 1e-3).all()
-    bridged = prepare(recording(T[kept], q[kept], effort, T), ROBOT, SignalSettings(average=False, gap=1.0))
-    assert len(np.unique(bridged.samples.motions)) == 1
+    for gap, motions in ((0.62, 1), (0.59, 2)):
+        bridged = prepare(recording(T[kept], q[kept], effort, T), ROBOT, SignalSettings(average=False, gap=gap))
+        assert len(np.unique(bridged.samples.motions)) == motions
 
 
 @pytest.mark.parametrize("period", [0.0, 3.1])
@@ -275,6 +277,7 @@ def test_samples_of_recordings_are_joined_and_chosen():
         (lambda q, e: recording(T[:300], q[:300], e[:300]), {}, "in 0.598 s there are no 1 s of states and efforts"),
         (lambda q, e: recording(T[:220:20], q[:220:20], e[:220:20]), {"shortest": 0.3}, "in 0.4 s there are no 0.6 s"),
         (lambda q, e: recording(T[::50], q[::50], e[::50]), {}, "there is a state every 0.1 s only"),
+        (lambda q, e: commanded(T, q, moved(ROBOT, T + 0.6, seed=16)[1]), {"delay": 0.5}, "to act 600 ms later than"),
         (lambda q, e: recording(T, q, e, T + 100.0), {}, "no 1 s of states and efforts without a gap"),
         (lambda q, e: recording(T[:600], q[:600], e[:600]), {"cutoff": 2.0}, "too short: nothing is left between"),
     ],

@@ -7,14 +7,22 @@ import json
 import re
 import signal
 import subprocess
+from queue import SimpleQueue
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
-from changed_node import changed, shorten
+from rclpy.clock import ROSClock
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 
+from robodyn_ros.checks import finite_array
 from robodyn_ros.cli.commission import _follow
+from robodyn_ros.control.commissioning.findings import CommissionerSettings
+from robodyn_ros.control.drives import Transmission, TransmissionSettings
 from robodyn_ros.files import find
+from robodyn_ros.nodes.commissioner import CommissionerNode
+from robodyn_ros.nodes.common.messages import JointOrder, stamp
 
 REST = {"elevator": 0.0, "shoulder": 2.0, "wrist": float(np.pi - 2.0)}
 """On its stops, with the hand hanging."""
@@ -22,18 +30,21 @@ REST = {"elevator": 0.0, "shoulder": 2.0, "wrist": float(np.pi - 2.0)}
 FRICTION = {"elevator": 20.0, "shoulder": 2.0, "wrist": 0.8}
 """That of Coulomb [N] and [N·m]."""
 
+MARS = [0.0, 0.0, -3.7]
+"""Gravity there, which the model has too [m/s²]."""
+
 QUICK = ("push_time=2.0", "state_timeout=5.0")
 
 TOPIC = "controller/joint_commands"
 
 
-def simulate(graph, urdf, topic=TOPIC, rest=REST, coulomb=FRICTION):
+def simulate(graph, urdf, topic=TOPIC, rest=REST, coulomb=FRICTION, **wishes):
     """Start a simulated arm with friction, which gets its efforts from a topic."""
     friction = {name: {"coulomb": effort} for name, effort in coulomb.items()}
     graph.start(
         "simulator",
         "-r", f"joint_commands:={topic}", "-r", "commands:=nobody",
-        robot_description=urdf, initial_position=rest, friction=friction, lockstep=True, state_rate=50.0,
+        robot_description=urdf, initial_position=rest, friction=friction, lockstep=True, state_rate=50.0, **wishes,
     )  # fmt: skip
 
 
@@ -59,6 +70,64 @@ def test_an_answer_to_a_commissioner_that_has_ended_is_dropped(monkeypatch):
     assert (last["verdict"], interrupted) == ("Not ready: no joint states.", False)
 
 
+def switched_on():
+    """A node without its topics, with a procedure whose efforts are the positions; the commands go to ``sent``."""
+    node, settings = CommissionerNode.__new__(CommissionerNode), TransmissionSettings(gear_ratio=2.0)
+    node._order, node._columns, node._transmission = JointOrder(["a", "b"]), [1, 0], Transmission([settings] * 2)
+    node._procedure, node._settings = Mock(question=None, finished=False, stage=""), CommissionerSettings()
+    node._procedure.update.side_effect = lambda when, q, qd: node.moments.append(when) or finite_array("q", q, (2,))
+    node._last, node._blind, node._signalled, node._received, node._told = None, False, False, -np.inf, None
+    node._answers, node._named, node._plain, node._finish = SimpleQueue(), JointState(), Float64MultiArray(), Mock()
+    node.moments, node.sent, node._begun = [], [], -np.inf
+    node._joint_commands, node._commands = Mock(), Mock(publish=lambda message: node.sent.append(list(message.data)))
+    node.get_clock = Mock(return_value=ROSClock())
+    return node
+
+
+@pytest.mark.parametrize(
+    ("stamps", "passed_on", "said"),
+    [
+        ([1.0, 1.1, 1.1, 1.3], [1.0, 1.1, 1.1, 1.3], ""),
+        ([0.0, 1.0], [1.0], ""),  # the first of a simulation
+        ([1.0, 0.9, 1.0], [1.0], "has jumped"),
+        ([1.0, 1.21, 1.22], [1.0], "has jumped"),
+        ([1.0, np.nan, 1.1], [1.0, 1.05], "a joint state is not usable: q: is not finite"),
+        ([np.nan, 1.0], [1.05, 1.0], "a joint state is not usable: q: is not finite"),
+        ([1.0, np.inf, 1.1], [1.0, 1.01], "no joint states for 0.2 s"),
+        ([np.inf], [], "no joint states with a stamp came"),
+    ],
+)
+def test_states_that_jump_in_time_or_are_none_end_it_for_good(stamps, passed_on, said):
+    """Not a number stands for a state with a position like that, infinity for a silence."""
+    node = switched_on()
+    for when in stamps:
+        if when == np.inf:
+            node._received -= 0.3
+            node._watch()
+            continue
+        state = JointState(name=["b", "a"], position=[4.0 if when == when else np.nan, 6.0], velocity=[0.0] * 2)
+        state.header.stamp = stamp(round(1e9 * np.nan_to_num(when, nan=1.05)))
+        node._on_state(state)
+    if not said:
+        node._watch()
+    assert node.moments == pytest.approx(passed_on)
+    assert said in str(node._procedure.stop.call_args) and bool(said) == node._procedure.stop.called
+    assert node._finish.called == (not passed_on)
+    # The joint is half of its motor, whose effort is half of the joint's; b is commanded first.
+    assert node.sent == [[1.0, 1.5]] * len([when for when in passed_on if when != 1.05])
+
+
+@pytest.mark.parametrize("question", [None, "Did it move?"])
+def test_an_answer_counts_if_there_is_a_question(question):
+    node = switched_on()
+    node._procedure.question, node._last, node._received = question, (1.0, np.zeros(2)), np.inf
+    for answer in ("yes", "no", "y", ""):
+        node._answers.put(answer)
+    node._watch()
+    given = [call.args[0] for call in node._procedure.answer.call_args_list]
+    assert given == ([True, False, True, False] if question else [])
+
+
 def test_a_reversed_transmission_is_found(graph, prr, tmp_path):
     simulate(graph, prr)
     states = graph.listen(JointState, "joint_states", 1000)
@@ -82,8 +151,8 @@ def test_a_reversed_transmission_is_found(graph, prr, tmp_path):
 
 def test_guided_by_somebody_who_says_yes_to_all(graph, tmp_path):
     urdf = find("urdf/r.urdf").read_text(encoding="utf-8")
-    simulate(graph, urdf, rest={"shoulder": 2.5}, coulomb={"shoulder": 0.5})
-    process = commission(graph, tmp_path, urdf)
+    simulate(graph, urdf, rest={"shoulder": 2.5}, coulomb={"shoulder": 0.5}, gravity=MARS)
+    process = commission(graph, tmp_path, urdf, "-p", f"gravity:={MARS}")
     process.type("y\n" * 2)
     assert graph.ended(process, 300.0) == 0, process.output
     assert process.output.count("Is everybody clear?") == process.output.count("direction, ") == 1
@@ -128,29 +197,3 @@ def test_a_command_that_ends_early_lets_go_evenly(graph, prr, tmp_path, number):
         begin -= 1
     assert shoulder[begin] < -10.0
     assert np.abs(efforts[carrying]).max() < most * between[carrying]
-
-
-def test_states_that_are_no_numbers_end_it(graph, prr, tmp_path):
-    publisher, told = graph.node.create_publisher(JointState, "joint_states", 10), []
-
-    def publish():
-        q = list(REST.values()) if len(told) < 50 else [0.0, float("nan"), 0.0]
-        told.append(q)
-        message = JointState(name=list(REST), position=q, velocity=[0.0] * 3)
-        message.header.stamp = graph.node.get_clock().now().to_msg()
-        publisher.publish(message)
-
-    graph.node.create_timer(0.01, lambda: publish() if publisher.get_subscription_count() else None)
-    # Long enough for a publisher in a busy process: nothing but the number is to end it.
-    process = commission(graph, tmp_path, prr, "--yes", "-p", "state_timeout:=10")
-    assert graph.ended(process) == 1, process.output
-    assert "q: is not finite" in (tmp_path / "report.md").read_text(encoding="utf-8")
-
-
-def test_states_that_stay_away_end_it(graph, prr, tmp_path):
-    via = changed(shorten, {"nodes.commissioner:START_TIMEOUT": 0.5})
-    process = graph.start("commissioner", robot_description=prr, via=via)
-    assert process.ended() == 0
-    (told,) = (json.loads(line) for line in process.output.splitlines() if line.startswith('{"verdict"'))
-    assert not told["good"]
-    assert "no joint states with a stamp came" in told["verdict"]

@@ -151,7 +151,7 @@ class Asked:
     """A node whose services answer with parameters, at once, and which keeps what would be called with messages."""
 
     def __init__(self, **values):
-        self.values, self.heard = values, []
+        self.values, self.heard, self.is_silent = values, [], False
 
     def create_subscription(self, kind, topic, call, qos):
         self.heard.append(call)
@@ -161,9 +161,11 @@ class Asked:
             node = service.partition("/")[0]
             found = [self.values.get((node, name), self.values.get(name)) for name in request.names]
             answer = [Parameter("any", value=each).to_parameter_msg().value for each in found]
-            return SimpleNamespace(done=lambda: True, result=lambda: SimpleNamespace(values=answer))
+            return SimpleNamespace(
+                done=lambda come=not self.is_silent: come, result=lambda: SimpleNamespace(values=answer)
+            )
 
-        return SimpleNamespace(call_async=call, service_is_ready=lambda: True)
+        return SimpleNamespace(call_async=call, service_is_ready=lambda: True, remove_pending_request=lambda _: None)
 
 
 def watched(prr):
@@ -173,9 +175,10 @@ def watched(prr):
     return SimpleNamespace(robot=robot, commanded=(), q=q, subscriptions=[], clients=[]), pose
 
 
-def test_the_wrench_is_drawn_where_it_acts(prr):
+def test_the_wrench_is_drawn_where_it_acts(monkeypatch, prr):
     """An arrow at the link, as long as the arm for a force of its weight; none for a faint or an old one."""
-    (watch, pose), node = watched(prr), Asked()
+    (watch, pose), node, now = watched(prr), Asked(), 10.0
+    monkeypatch.setattr("robodyn_ros.nodes.common.watch.monotonic", lambda: now)
     view, robot = ToolWatch(node, watch), watch.robot
     assert view.marks(2.0) == []
     weight = 9.81 * sum(body.inertial.mass for body in robot.bodies)
@@ -183,6 +186,8 @@ def test_the_wrench_is_drawn_where_it_acts(prr):
     (arrow,) = view.marks(2.0)
     assert_allclose(arrow.start, pose[:3, 3])
     assert_allclose(arrow.end - arrow.start, 0.5 * 2.0 * pose[:3, 2], atol=1e-12)
+    for now, count in ((10.4, 1), (10.6, 0)):  # noqa: B007
+        assert len(view.marks(2.0)) == count
     node.heard[0](push((0.0, 0.0, 1e-3 * weight)))
     assert view.marks(2.0) == []
     node.heard[0](push((0.0, 0.0, weight), frame="nowhere"))  # it is not the arm's: the one before stays
@@ -207,6 +212,17 @@ def test_the_stiffness_is_drawn_while_its_law_runs(prr):
     assert view.marks(1.0) == []
 
 
+def test_a_controller_that_answers_no_more_is_asked_again(monkeypatch, prr):
+    """It may have ended with a request, and another one has begun since: the picture would stay that of the first."""
+    law, now = {"cartesian_impedance.stiffness": [800.0, 0.0, 1e6, 30.0, 30.0, 30.0]}, 10.0
+    monkeypatch.setattr("robodyn_ros.nodes.common.watch.monotonic", lambda: now)
+    node, (watch, _) = Asked(controller="cartesian_impedance", **law), watched(prr)
+    view, drawn = ToolWatch(node, watch), []
+    for now, node.is_silent in ((10, False), (10.5, True), (11.5, True), (14, True), (15, False), (16, False)):  # noqa: B007
+        drawn.append(len(view.marks(1.0)))
+    assert drawn == [0, 1, 1, 1, 0, 1]
+
+
 def test_walls_are_drawn_where_the_tool_meets_them(prr):
     watch, pose = watched(prr)
     tool = pose[:3, 3]
@@ -222,6 +238,10 @@ def test_walls_are_drawn_where_the_tool_meets_them(prr):
     assert_allclose(np.cross(away, [-0.6, 0.0, 0.8]), 0.0, atol=1e-12)
     assert_allclose(edges["upper_x.edge"][:4].mean(axis=0), [0.6, tool[1], 0.7])
     assert_allclose(edges["lower_z.edge"][:4].mean(axis=0), [*tool[:2], 0.2])
+    out = {
+        mark.name: np.sign(np.diff(mark.points, axis=0)).tolist() for mark in view.marks(1.0) if ".normal" in mark.name
+    }
+    assert out["upper_x.normal"] == [[-1.0, 0.0, 0.0]] and out["lower_z.normal"] == [[0.0, 0.0, 1.0]]  # to the tool
 
 
 def test_the_arrow_of_gravity_shows_the_gravity_in_force(prr):

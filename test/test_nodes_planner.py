@@ -13,17 +13,21 @@ import pytest
 from geometry_msgs.msg import PoseStamped
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 from visualization_msgs.msg import MarkerArray
 
 import robodyn_ros as rd
+from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.motion.point_to_point import point_to_point, rest_to_rest
 from robodyn_ros.errors import InputError, NotReadyError
 from robodyn_ros.nodes import planner
 from robodyn_ros.nodes.common.client_library import LATCHED
 from robodyn_ros.nodes.common.messages import seconds, to_pose
-from robodyn_ros.nodes.planner import PlannerNode, joint_goal
+from robodyn_ros.nodes.planner import PlannerNode, PlannerSettings, joint_goal, pose_goal, read_search_settings, search
+from robodyn_ros.planning.problem import JointGoal
+from robodyn_ros.robot import LockedJoints
 
 PRR = Path(__file__).parents[1] / "urdf" / "prr.urdf"
 JOINTS = ["elevator", "shoulder", "wrist"]
@@ -109,14 +113,8 @@ def test_a_cost_that_is_none_and_a_target_out_of_reach_are_refused_with_the_reas
     graph.node.create_timer(0.05, lambda: states.publish(rest))
     targets, pose = graph.talk(PoseStamped, "planner/plan_to/pose"), np.eye(4)
     pose[:3, 3] = 4.0, 0.0, 1.0
-    message = PoseStamped(pose=to_pose(pose))
-    for frame, said in (("base", "out of reach"), ("moon", "'moon'")):
-        message.header.frame_id = frame
-
-        def said_so(said=said):
-            return said in graph.diagnostics("planner")["message"]
-
-        graph.send(targets, message, said_so, f"the refusal: {said}")
+    message = PoseStamped(header=Header(frame_id="base"), pose=to_pose(pose))
+    graph.send(targets, message, lambda: "out of reach" in graph.diagnostics("planner")["message"], "the refusal")
 
 
 @pytest.mark.parametrize(
@@ -133,6 +131,30 @@ def test_a_target_that_is_none_is_refused(prr, names, positions, said):
     settings = SimpleNamespace(dynamics=SimpleNamespace(robot=rd.load_robot(prr)))
     with pytest.raises(InputError, match=said):
         joint_goal(JointState(name=names, position=positions), settings, PICK)
+
+
+def test_what_a_search_is_of(monkeypatch, prr):
+    """The parameters as they are, the payload and the friction of the arm, the locked joint where it is."""
+    monkeypatch.setattr("robodyn_ros.planning.collocation.collocation.plan_by", lambda *given: given)
+    robot = rd.load_robot(prr.replace("<axis", '<dynamics damping="2" friction="3"/><axis'))
+    node = PlannerNode.__new__(PlannerNode)
+    node._locked = LockedJoints(robot, JOINTS[:2])
+    chosen = node._robot(SimpleNamespace(known={"wrist": 0.7}))
+    given = vars(PlannerSettings(method="collocation", limit_ratio=0.5, time_limit=7.0, margin=0.2))
+    given = given | {"payload.mass": 2.0, "tool": "", "obstacles": "", "cost": "time", "gravity": [0.0, 1.0, -9.0]}
+    node.get_parameter = lambda name: SimpleNamespace(value=given[name])
+    goal, start = JointGoal(PICK[:2]), np.array([-0.0005, robot.upper[1] + 0.005])
+    method, problem, limit = search(read_search_settings(node, chosen), goal, start)
+    assert (method, limit, problem.goal, problem.margin) == ("collocation", 7.0, goal, 0.2)
+    assert problem.limit_margin == SafetySettings().soft_limit_margin
+    assert problem.start.tolist() == [0.0, start[1]]  # a rounding beyond its stop is none
+    np.testing.assert_allclose(problem.bounds.effort, 0.5 * chosen.effort_limit)
+    whole = {"gravity": given["gravity"], "payload": rd.Payload("tool", 2.0), "coulomb": robot.friction}
+    true = rd.create_dynamics("rnea", robot, viscous=robot.damping, **whole)
+    states = np.array([[0.3, 0.4, 0.7], [0.5, 0.6, 0.0], [0.7, 0.8, 0.0]])
+    np.testing.assert_allclose(problem.dynamics.inverse(*states[:, :2]), true.inverse(*states)[:2])
+    with pytest.raises(InputError, match="'moon'"):
+        pose_goal(PoseStamped(header=Header(frame_id="moon")), read_search_settings(node, chosen), start)
 
 
 def test_a_plan_for_another_arm_is_dropped():

@@ -93,6 +93,8 @@ def test_the_arm_is_to_be_guided_once_the_law_runs(prr, monkeypatch):
         assert step.is_met(), step.what
     assert not told("pd") and not told("free_drive", "/other/controller") and told("free_drive")
     assert next(script).what == "joint states"
+    node._rows = ["of before"]
+    assert next(script).what == "the end of the demonstration" and not node._rows
 
 
 @pytest.mark.parametrize("last", ["the controller to change to free_drive", "the law free_drive", "joint states"])
@@ -166,7 +168,8 @@ def test_a_motion_is_kept_where_the_controller_refuses_its_former_law(prr, monke
 def test_a_motion_that_did_not_come_to_its_end_is_an_error(prr, monkeypatch, end):
     """As after a hold, a fault, or with speed_scaling below 1: the arm is elsewhere, or still under way."""
     motion = rest_to_rest([[0.0] * 3, [0.4] * 3], [0.0, 1.0])
-    watch = SimpleNamespace(q=1, effort=1, error=np.zeros(3), time=0.0, has_left=lambda place: True)
+    watch, told = SimpleNamespace(q=1, effort=1, error=np.zeros(3), time=0.0, has_left=lambda place: True), []
+    monkeypatch.setattr(replayer, "tell", told.append)
     robot = rd.load_robot(prr.replace("revolute", "continuous"))
     watch.reference, watch.space = np.zeros(3), ConfigurationSpace(robot)
     node = replayer.ReplayerNode.__new__(replayer.ReplayerNode)
@@ -180,10 +183,13 @@ def test_a_motion_that_did_not_come_to_its_end_is_an_error(prr, monkeypatch, end
     while (step := next(script)).what != "the end of the motion":
         watch.time += 0.1
         assert step.is_met(), step.what
+    for watch.error in np.array([[0.1, -0.2, 0.0], [-0.3, 0.1, 0.0]]):
+        assert not step.is_met()
     watch.time, watch.reference = 9.0, np.array(end)
     assert step.is_met()
     if end[0] == 0.4:
         assert next(script, None) is None
+        assert told[-1] == {"error": {"elevator": 0.3, "shoulder": 0.2, "wrist": 0.0}}
     else:
         with pytest.raises(NotReadyError, match="the motion is not over"):
             next(script)
@@ -249,14 +255,17 @@ def test_a_plan_of_some_joints_is_sent_to_an_arm_with_more(prr, monkeypatch):
     watched = []
     monkeypatch.setattr(replayer, "Watch", lambda node, robot: watched.append(robot) or SimpleNamespace(q=None))
     node = replayer.ReplayerNode.__new__(replayer.ReplayerNode)
-    node._description = SimpleNamespace(known=True, robot=lambda: rd.load_robot(prr))
+    node._description, node._publisher = SimpleNamespace(known=True, robot=lambda: rd.load_robot(prr)), MagicMock()
+    monkeypatch.setattr(replayer, "check_start", MagicMock(side_effect=NotReadyError("not at the start")))
     for joints in (("shoulder", "wrist"), ("wrist", "shoulder"), ("shoulder", "finger")):
-        node._plan, node._planned = SimpleNamespace(joints=joints), object()
+        node._plan, node._planned = SimpleNamespace(joints=joints), MagicMock()
         script = node._script()
         assert next(script).what.startswith("a robot_description from")
         if joints == ("shoulder", "wrist"):
             assert next(script).what == "joint states"
             assert watched[-1].joint_names == joints
+            with pytest.raises(NotReadyError, match="not at the start"):
+                list(script)
         else:
             with pytest.raises(NotReadyError, match=f"the plan {', '.join(joints)}"):
                 next(script)

@@ -11,7 +11,7 @@ import pytest
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
+from std_msgs.msg import Header, String
 
 import robodyn_ros as rd
 from robodyn_ros.control.motion.teleoperation import TeleoperationSettings
@@ -62,45 +62,91 @@ def test_the_follower_goes_along_and_what_holds_it_is_felt(graph, prr, coupling)
     assert any(abs(message.effort[0]) > 1.0 for message in references["leader"] if len(message.effort))
 
 
+def one_end(urdf, leads, others=()):
+    """An end without its topics: what it publishes is in the lists ``sent`` and ``streamed``."""
+    end, names = TeleoperatorNode.__new__(TeleoperatorNode), ["sent", "streamed"]
+    end._own, end._settings = SimpleNamespace(coupling="joints"), TeleoperationSettings(force_ratio=1.0)
+    end._whole, end._others, end._leads, end._timeout = rd.load_robot(urdf), others, leads, 0.2
+    end._couple(end._whole)
+    end._watch = SimpleNamespace(robot=end._whole, reference=None, q=np.zeros(3), qd=np.zeros(3), error=np.zeros(3))
+    end._received, end._newest, end._time, end._heard = (-np.inf, None), 0.0, 0.0, -np.inf
+    end.sent, end.streamed = [], []
+    end._sent, end._references = (SimpleNamespace(publish=getattr(end, name).append) for name in names)
+    return end
+
+
+def message(end, when, **values):
+    stamp = Time(sec=int(when), nanosec=round(1e9 * (when % 1.0)))
+    return JointState(header=Header(stamp=stamp), name=list(end._whole.joint_names), **values)
+
+
 @pytest.mark.parametrize("leads", [True, False])
-def test_an_end_whose_controller_has_stopped_sends_nothing(monkeypatch, leads):
+def test_an_end_whose_controller_has_stopped_sends_nothing(monkeypatch, prr, leads):
     """A leader felt the last effort of a follower whose controller had stopped, or had a fault, for ever."""
-    end, now = TeleoperatorNode.__new__(TeleoperatorNode), 10.0
+    end, now = one_end(prr, leads), 10.0
     monkeypatch.setattr(teleoperator, "monotonic", lambda: now)
-    arm = SimpleNamespace(joint_names=("a",))
-    watch = SimpleNamespace(robot=arm, q=np.zeros(1), qd=np.zeros(1), error=np.zeros(1), reference=None)
-    end._watch, end._whole, end._leads, end._timeout = watch, arm, leads, 0.2
-    end._feedback_effort, end._received, end._time, end._end = np.ones(1), (now, None), 0.0, None
-    streamed, end._heard = [], -np.inf
-    end._lead = end._follow = lambda *given: streamed.append(given)
+    end._on_feedback(message(end, 0.0, effort=[1.0] * 3))
 
     def states_come():
         for _ in range(2):
-            state = JointState(name=["a"])
-            state.header.stamp.nanosec = round(1e9 * end._time) + 10_000_000
-            end._on_state(state)
-        return len(streamed)
+            before = end._end
+            end._on_state(message(end, end._time + 0.01))
+            assert end._end is not before or end._end is None  # both arms start where they are once the other end talks
+        return len(end.sent)
 
-    assert states_come() == 0
-    end._on_error(JointState(name=["a"]))
-    assert states_come() == 2
-    now += 1.0
-    assert states_come() == 2
-    end._on_error(JointState(name=["a"]))
-    assert states_come() == 4
+    for wait, heard, sent in ((0.0, False, 0), (0.0, True, 2), (0.4, False, 4), (0.6, False, 4), (0.0, True, 6)):
+        now += wait
+        if heard:
+            end._on_error(message(end, 0.0))
+        assert states_come() == sent
+    assert not end.streamed
+    end._couple(end._whole)  # of other joints, whose efforts have not come yet
+    assert states_come() == (8 if leads else 6)
+
+
+def test_the_follower_goes_along_from_its_reference_and_the_leader_feels_its_effort(monkeypatch, prr):
+    """Joints of other names, at other places; the follower hangs below its reference."""
+    names, monotonic = ["lift", "shoulder", "wrist"], 10.0
+    leader, follower = one_end(prr.replace("elevator", "lift"), True, list(START)), one_end(prr, False, names)
+    monkeypatch.setattr(teleoperator, "monotonic", lambda: monotonic)
+    begin, qd, felt = np.array([0.5, 0.3, -0.4]), np.array([0.1, -0.2, 0.3]), np.array([-2.0, 1.0, -3.0])
+    leader._watch.qd, follower._watch.reference, follower._watch.q = qd, begin, begin - 0.05
+    for end in (leader, follower):
+        end._on_error(message(end, 0.0))
+    for when in np.arange(1.0, 1.5, 0.01):
+        leader._watch.q = np.array([0.2, 0.8, 0.9]) + (when - 1.0) * qd
+        follower._on_feedback(message(follower, when, effort=felt.tolist()))
+        for end, other in ((leader, follower), (follower, leader)):
+            end._on_state(message(end, when))
+            if end.sent:
+                other._on_received(end.sent[-1])
+    assert follower.streamed[-1].position == pytest.approx(begin + 0.48 * qd, abs=0.01)
+    assert follower.streamed[-1].velocity == pytest.approx(qd, abs=0.03)
+    assert follower.streamed[-1].name == list(START) and leader.streamed[-1].name == names
+    assert leader.streamed[-1].position == pytest.approx(leader._watch.q)
+    assert leader.streamed[-1].velocity == pytest.approx(qd)
+    assert leader.streamed[-1].effort == pytest.approx(-felt, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("when", "effort", "counts"),
+    [(2.1, 0.0, True), (2.0, 0.0, False), (1.9, 0.0, False), (1.0, 0.0, True), (2.1, np.nan, False)],
+)
+def test_which_message_of_the_other_end_counts(prr, when, effort, counts):
+    """Not one that comes twice, is late, or is no number; but one after a new start of the other end's clock."""
+    end = one_end(prr, False)
+    for stamp, value in ((2.0, 0.0), (when, effort)):
+        before = end._received
+        end._on_received(message(end, stamp, position=[0.0] * 3, velocity=[0.0] * 3, effort=[value] * 3))
+    assert (end._received is not before) == counts
 
 
 def test_a_continuous_joint_leads_across_the_seam_of_its_encoder(prr):
     """The follower went back by a whole turn, as fast as it could."""
-    end, sent = TeleoperatorNode.__new__(TeleoperatorNode), []
-    end._own = SimpleNamespace(coupling="joints")
-    end._whole, end._others = rd.load_robot(prr.replace("revolute", "continuous")), []
-    end._couple(end._whole)
-    end._settings = TeleoperationSettings()
-    end._sent = SimpleNamespace(publish=lambda message: sent.append(message.position))
+    end = one_end(prr.replace("revolute", "continuous"), True)
     for angle in np.arange(3.0, 10.0, 0.1):
         end._lead(0.01, np.array([0.0, np.arctan2(np.sin(angle), np.cos(angle)), 0.0]), np.zeros(3), None, Time())
-    np.testing.assert_allclose(np.array(sent)[:, 1], np.arange(3.0, 10.0, 0.1))
+    np.testing.assert_allclose([sent.position[1] for sent in end.sent], np.arange(3.0, 10.0, 0.1))
 
 
 def test_a_description_that_comes_late_ends_it_as_one_that_is_given(graph, prr):
@@ -113,14 +159,13 @@ def test_a_description_that_comes_late_ends_it_as_one_that_is_given(graph, prr):
 
 def test_the_coupling_goes_on_beside_other_messages_on_joint_states(prr):
     """Those of a gripper's driver, which may be older, states that come twice, and states in parts."""
-    periods = []
+    end, periods = one_end(prr, True), []
 
     def lead(dt, *_):
         periods.append((dt, end._end is not None))
         end._end = object()
 
-    watch = SimpleNamespace(robot=rd.load_robot(prr), q=np.zeros(3), qd=np.zeros(3))
-    end = SimpleNamespace(_watch=watch, _time=0.0, _waits=False, _message=object(), _leads=True, _end=None, _lead=lead)
+    end._lead, end._heard, end._received = lead, np.inf, (np.inf, object())
     for count in range(4):
         for names, late in ((["elevator"], 0), (["shoulder", "wrist"], 0), (["finger"], 1_000_000)):
             message = JointState(name=names)

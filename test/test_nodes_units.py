@@ -156,6 +156,8 @@ def test_a_continuous_joint_is_at_the_start_of_a_plan_in_any_turn(prr):
     heard["joint_states"](JointState(name=NAMES, position=[0.3, 3.1, 0.4], velocity=[0.01, -0.03, 0.0]))
     with pytest.raises(NotReadyError, match=r"joint 'shoulder' by -0\.03 per s"):
         rest_position(watch)
+    heard["joint_states"](JointState(name=NAMES, position=[0.3, 3.1, 0.4]))  # of drivers that give no velocity
+    np.testing.assert_allclose(rest_position(watch), [0.3, 3.1, 0.4])
 
 
 def test_a_position_that_is_no_number_is_not_known(prr):

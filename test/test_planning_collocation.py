@@ -22,7 +22,7 @@ from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import InputError
 from robodyn_ros.planning.collocation import initial_guess
 from robodyn_ros.planning.collocation.collocation import CollocationSettings, plan
-from robodyn_ros.planning.collocation.initial_guess import from_trajectory, initial_guesses
+from robodyn_ros.planning.collocation.initial_guess import from_trajectory, initial_guesses, is_free
 from robodyn_ros.planning.collocation.program import Mesh
 from robodyn_ros.planning.collocation.scheme import SCHEMES
 from robodyn_ros.planning.cost import Effort, MinimumTime, Tracking, read_cost
@@ -317,6 +317,8 @@ def test_only_the_start_may_be_closer_to_an_obstacle_than_the_margin():
         return None if found is None else (found[0].partition(" ")[0], found[1].amount)
 
     assert refused(0.28, -0.5) is None
+    left = Problem(gantry, [0.28], JointGoal([-0.5]), obstacles=(wall,), bodies=(body,), margin=0.05)
+    assert is_free(left, *left.stops) and not is_free(left, np.array([0.31]), left.stops[1])
     assert refused(-0.5, 0.24) is None
     assert refused(-0.5, 0.28) == ("goal", pytest.approx(0.03, rel=0.02))
     assert refused(0.31, -0.5) == ("start", pytest.approx(0.06, rel=0.02))
@@ -328,7 +330,7 @@ def test_what_cannot_be_is_refused_before_anything_is_solved(arm):
     cases = {
         "effort limit of 'shoulder'": Problem(heavy, HOME, JointGoal(PICK)),
         "distance of 'hand' from 'crate'": Problem(arm, HOME, JointGoal(PICK), obstacles=(blocked,)),
-        "position limit of 'wrist'": Problem(arm, [0, 0, 3.0], JointGoal(PICK)),
+        "position limit of 'wrist'": Problem(arm, [0, 0, arm.robot.upper[2] + 1e-6], JointGoal(PICK)),
         "velocity limit of 'shoulder'": Problem(arm, HOME, JointGoal(PICK), start_velocity=[0.0, 13.0, 0.0]),
         "reach of the tool": Problem(arm, HOME, ToolGoal.at((4.0, 0.0, 0.0), "tool")),
     }

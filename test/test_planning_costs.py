@@ -17,7 +17,7 @@ from robodyn_ros.planning.collocation.collocation import sample_motion
 from robodyn_ros.planning.collocation.program import Mesh, NonlinearProgram, position_units, shortest_duration
 from robodyn_ros.planning.collocation.scheme import SCHEMES, Columns
 from robodyn_ros.planning.cost import Effort, MinimumTime, Point, Smoothness, Tracking, read_cost
-from robodyn_ros.planning.obstacles import Clearance, box, capsules, read_obstacles, sphere
+from robodyn_ros.planning.obstacles import Clearance, _cover, box, capsules, read_obstacles, sphere
 from robodyn_ros.planning.plan import Plan, Violation
 from robodyn_ros.planning.problem import REVERSAL, JointGoal, MotionLimits, Problem, SmoothModel, ToolGoal
 
@@ -168,6 +168,7 @@ SHAPES = {
 def test_a_shape_is_within_the_least_capsule_along_its_longest_axis(shape):
     """Placed at (0.1, 0.2, 0.3) and turned by 90° about z: x becomes y."""
     tag = f'<collision><origin xyz="0.1 0.2 0.3" rpy="0 0 {np.pi / 2}"/><geometry>{shape}</geometry></collision>'
+    tag += '<visual><geometry><sphere radius="9"/></geometry></visual>'  # the collision counts
     arm = rd.load_robot(lesson_arm().replace('<link name="link1">', f'<link name="link1">{tag}', 1))
     ends, radius = SHAPES[shape]
     (found,) = [capsule for capsule in capsules(arm) if capsule.link == arm.bodies[0].name]
@@ -223,6 +224,8 @@ def test_a_line_and_a_wire_are_covered_by_few_balls(radius, size):
     tag = f'<visual><geometry><cylinder radius="{radius * size}" length="{0.5 * size}"/></geometry></visual>'
     arm = rd.load_robot(resized(lesson_arm(), size).replace('<link name="link1">', f'<link name="link1">{tag}', 1))
     (wire,) = [one for one in capsules(arm) if one.link == "link1"]
+    centres, ball = _cover(wire)
+    assert np.hypot(np.diff(centres).max() / 2.0 * 0.5 * size, wire.radius) <= ball  # no edge reaches it between two
     for wall, gap in (
         (box("wall", (0.5 * size, 0.0, 0.0), (0.2 * size, 2.0 * size, 2.0 * size)), 0.4),
         (sphere("ball", (0.5 * size, 0.0, 0.0), 0.1 * size), 0.4),
@@ -241,6 +244,12 @@ def test_the_capsules_hold_the_shapes_of_the_urdf(prr):
     longest = max(float(np.linalg.norm(capsule.end - capsule.start)) for capsule in bare)
     assert_allclose([capsule.radius for capsule in small], 0.2 * 0.01 * longest)
     assert {capsule.radius for capsule in capsules(rd.load_robot(lesson_arm()), 0.1)} == {0.1}
+
+
+def test_a_goal_of_a_continuous_joint_is_in_the_turn_of_the_start(prr):
+    model = SmoothModel(rd.create_dynamics("rnea", rd.load_robot(prr.replace("revolute", "continuous"))))
+    found = JointGoal([0.3, -3.0, np.nan]).positions(model, np.array([0.1, 9.0, 7.0]))
+    assert_allclose(found, [0.3, 4.0 * np.pi - 3.0, 7.0])
 
 
 def test_a_tool_that_is_turned_by_half_a_turn_is_not_at_its_goal(prr):

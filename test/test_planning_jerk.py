@@ -14,6 +14,7 @@ from robodyn_ros.planning import time_scaling
 from robodyn_ros.planning.collocation import collocation
 from robodyn_ros.planning.demonstration import demonstration
 from robodyn_ros.planning.problem import JointGoal, MotionLimits, Problem
+from robodyn_ros.planning.verification import jerks
 
 PLANNERS = {"time scaling": time_scaling.plan, "collocation": collocation.plan}
 
@@ -34,6 +35,13 @@ def test_one_joint_with_limits_of_jerk_and_of_acceleration_or_effort(planner, ki
     limits = whole(dynamics, **({"effort": 2.5 * a} if kind == "effort" else {}))
     found = solved(PLANNERS[planner], Problem(dynamics, [0.2], JointGoal([0.2 + d]), limits=limits))
     assert found.duration == pytest.approx(a / jerk + np.sqrt((a / jerk) ** 2 + 4.0 * d / a), rel=1e-2)
+
+
+@pytest.mark.parametrize(("rate", "into", "out"), [(0.0, 20.0, 15.0), (0.1, 0.0, 0.0)])
+def test_an_acceleration_at_rest_comes_within_the_step_beside_it(rate, into, out):
+    problem = Problem(slider(), [0.2], JointGoal([1.4], rate), start_velocity=[rate])
+    found = jerks(problem, np.array([0.0, 0.1, 0.3]), np.array([[2.0], [1.0], [-3.0]]))
+    assert found.ravel() == pytest.approx([into, -10.0, -20.0, out])
 
 
 @pytest.fixture(scope="module")

@@ -107,11 +107,11 @@ def test_it_follows_what_no_effort_can_follow_far_more_closely(law, dynamics):
 
 def test_limits_are_those_it_is_told(law):
     q = np.array([0.5, 0.4, -0.3])
-    far = Reference(q + [0.5, 1.0, -1.0], ZERO, ZERO, ZERO)
-    for limit in ([300.0, 40.0, 12.0], [230.0, 20.0, 7.0]):
-        planner = told(law(), q, ZERO, far, limit=limit)
-        assert (np.abs(planner.plan.u) <= limit).all()
-        assert (np.abs(planner.plan.u) >= np.array(limit) * (1 - 1e-9)).any(axis=0).sum() >= 2
+    for limit, added in (([300.0, 40.0, 12.0], ZERO), ([230.0, 20.0, 7.0], ZERO), ([300.0, 40.0, 12.0], [-50, -9, -3])):
+        far = Reference(q + [0.5, 1.0, -1.0], ZERO, ZERO, np.array(added, float))
+        sent = np.abs(told(law(), q, ZERO, far, limit=limit).plan.u + added)  # with the reference's own
+        assert (sent <= np.array(limit) * (1 + 1e-9)).all()
+        assert (sent >= np.array(limit) * (1 - 1e-9)).any(axis=0).sum() >= 2
 
 
 def test_it_solves_once_a_period_and_feeds_back_in_between(law):

@@ -124,6 +124,7 @@ CASES = {
         "negative effort": (one(limit=(-1, 1, 1, -4)), "effort limit -4 is negative"),
         "negative damping": (one(extra='<dynamics damping="-1"/>'), "damping -1 is negative"),
         "negative friction": (one(extra='<dynamics friction="-1"/>'), "friction -1 is negative"),
+        "negative rotor": (one(extra='<dynamics armature="-0.1"/>'), "armature -0.1 is negative"),
         "nan damping": (one(extra='<dynamics damping="nan"/>'), "<dynamics> damping="),
         "nan multiplier": (one(extra='<mimic joint="hinge" multiplier="nan"/>'), "<mimic> multiplier="),
         "unknown parent": (robot("x", ARM, HINGE), "parent link 'base' does not exist"),

@@ -119,15 +119,16 @@ def test_what_carries():
 
 def test_the_middle_of_the_range():
     parts = [
-        *(arms.link(name, 1.0, None, arms.BODY) for name in ("base", "arm", "finger", "wheel", "hook")),
+        *(arms.link(name, 1.0, None, arms.BODY) for name in ("base", "arm", "finger", "wheel", "hook", "plumb")),
         arms.joint("lift", "revolute", "base", "arm", (0, 1, 0)),
         arms.joint("grip", "prismatic", "arm", "finger", (0, 1, 0), limit=(0.01, 0.05, 1, 1)),
         arms.joint("roll", "continuous", "arm", "wheel", (0, 1, 0), limit=None),
         arms.joint("hang", "prismatic", "arm", "hook", (0, 0, 1), limit=(0.02, sys.float_info.max, 1, 1)),
+        arms.joint("sink", "prismatic", "arm", "plumb", (0, 0, 1), limit=(-sys.float_info.max, -0.04, 1, 1)),
     ]
     joints = LockedJoints(rd.load_robot(arms.robot("gripper", *parts)), ["lift"])
-    assert joints.names == ("grip", "roll", "hang")
-    np.testing.assert_allclose(joints.middle, [0.03, 0.0, 0.02], rtol=1e-15)  # within its one limit
+    assert joints.names == ("grip", "roll", "hang", "sink")
+    np.testing.assert_allclose(joints.middle, [0.03, 0.0, 0.02, -0.04], rtol=1e-15)  # within its one limit
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,7 @@ def test_an_effort_without_a_limit_is_measured_by_the_greatest_so_far():
     arc = named(overlay.marks(Q, QD, np.array([0.0, 10.0, 0.0])), "effort", "shoulder")
     length = np.linalg.norm(np.diff(arc.points, axis=0), axis=1).sum()
     assert length == pytest.approx(0.25 * FULL_ARC * 0.2 * overlay.size, rel=1e-2)
+    assert np.cross(*np.diff(arc.points, axis=0)[:2])[1] > 0.0  # turned about the axis, y
 
 
 def test_traces_grow_with_the_way_and_can_be_forgotten(robot):
