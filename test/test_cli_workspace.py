@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from arms import joint, link, robot
 
-from robodyn_ros.cli.workspace import _cell
+from robodyn_ros.cli.workspace import _cell, _widest
 from robodyn_ros.view.workspace_map import _contours, _figure
 
 PRR = str(Path(__file__).parents[1] / "urdf" / "prr.urdf")
@@ -36,6 +36,7 @@ def test_where_a_mass_can_be_held(tmp_path, command):
     found = command.json(*line, "500", code=1)
     assert (found["ratio"], found["link"], found["of"]) == (0.0, "tool", "payload")
     assert 0.0 < found["least"] < found["greatest"] < 500.0 and found["cells"] > 50
+    assert 0.0 < command.json(*line, repr(found["greatest"]))["ratio"] < 0.3  # some cell has just that
 
 
 def test_a_mass_in_a_picture_of_any_size(tmp_path, command):
@@ -101,6 +102,8 @@ def test_cells_are_as_large_as_the_arm(scale: float) -> None:
     assert scale * _cell(points, 10_000) / 2.6 <= _cell(scale * points, 10_000) <= scale * _cell(points, 10_000) * 2.6
     flat = points * [1.0, 0.0, 1.0]
     assert (_cell(flat, 10_000), _cell(points, 10_000)) == (0.07, 0.3)  # twelve samples in each of them
+    for plane, stretch in (("xz", [1.0, 0.5, 1.0]), ("yz", [0.0, 1.0, 1.0]), ("xy", [1.0, 2.0, 0.9])):
+        assert _widest(points * stretch) == plane
     assert _cell(0.0 * points, 10_000) > 0.0
 
 

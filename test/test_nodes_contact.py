@@ -161,9 +161,8 @@ class Asked:
             node = service.partition("/")[0]
             found = [self.values.get((node, name), self.values.get(name)) for name in request.names]
             answer = [Parameter("any", value=each).to_parameter_msg().value for each in found]
-            return SimpleNamespace(
-                done=lambda come=not self.is_silent: come, result=lambda: SimpleNamespace(values=answer)
-            )
+            has_come = not self.is_silent
+            return SimpleNamespace(done=lambda: has_come, result=lambda: SimpleNamespace(values=answer))
 
         return SimpleNamespace(call_async=call, service_is_ready=lambda: True, remove_pending_request=lambda _: None)
 

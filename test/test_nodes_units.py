@@ -8,6 +8,7 @@ import sys
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from robodyn_ros import load_robot
 from robodyn_ros.control.core_library import core_structs
 from robodyn_ros.control.parameter_file import read_parameters
 from robodyn_ros.errors import ConfigurationError, NotReadyError, RobotDescriptionError
-from robodyn_ros.nodes.common.diagnostics import MOST_DIFFERENT, PAUSE, Faults
+from robodyn_ros.nodes.common.diagnostics import MOST_DIFFERENT, PAUSE, ExceptionGuard, Faults
 from robodyn_ros.nodes.common.launching import accepted, chosen_joints, parameter_files, read_arm, read_urdf, root_link
 from robodyn_ros.nodes.common.watch import Watch, check_start, rest_position
 from robodyn_ros.nodes.controller.output import LoopStatistics, PublisherConflicts
@@ -179,6 +180,14 @@ def test_the_time_of_states_in_parts_goes_back_only_if_that_of_all_joints_does(p
             times.append((watch.time, watch.restarts > 0))
     assert times[:4] == [(10.5, False), (10.5, False), (11.5, False), (11.5, False)]
     assert times[5:] == [(0.5, True), (1.5, True), (1.5, True)]
+
+
+def test_what_is_destroyed_is_forgotten_and_nothing_else():
+    node, kept, dropped = ExceptionGuard.__new__(ExceptionGuard), Faults(print), Faults(print)
+    node.default_callback_group = SimpleNamespace(entities={ref(kept), ref(dropped)})
+    del dropped
+    node.forget_destroyed()
+    assert node.default_callback_group.entities == {ref(kept)}
 
 
 def test_faults_are_all_counted_but_not_all_said():

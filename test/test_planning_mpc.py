@@ -152,6 +152,11 @@ def test_late_or_failed_it_is_computed_torque_and_says_so(law):
     hasty = told(law(budget=0.0), q, ZERO, reference)
     np.testing.assert_array_equal(hasty.compute(q, ZERO, reference).total, same.compute(q, ZERO, reference).total)
     assert hasty.report()["mpc solutions too late, computed torque instead"] == 1
+    hasty = law(budget=0.0, step=1e-4)
+    for part in (0.0, 6.0, 3.0, 2.0):  # ten times as long as it took there is no other try
+        told(hasty, q, ZERO, reference, part * hasty.solve_times[0] if part else 0.0)
+        assert len(hasty.solve_times) == (2 if part == 2.0 else 1)
+    hasty = told(law(budget=0.0), q, ZERO, reference)
     wild = np.array([1e160, 0.0, 0.0])
     planner = told(law(), q, wild, reference)
     np.testing.assert_array_equal(planner.compute(q, wild, reference).total, same.compute(q, wild, reference).total)
