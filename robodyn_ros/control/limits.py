@@ -47,13 +47,10 @@ class Limits:
         cls, robot: Robot, effort: ArrayLike, rate: ArrayLike | None = None, velocity: ArrayLike | None = None
     ) -> Limits:
         """Checked limits of an arm; unless given, the rate has no limit and the velocity has that of the URDF.
-
-        A velocity limit of 0 in a URDF means an unknown limit, because an arm that may not move makes no sense.
         InputError: a limit of the wrong shape, negative or NaN.
         """
         rate = np.full(robot.n, np.inf) if rate is None else rate
-        known = robot.velocity_limit > 0.0
-        velocity = np.where(known, robot.velocity_limit, np.inf) if velocity is None else velocity
+        velocity = robot.velocity_limit if velocity is None else velocity
         given = {"effort_limit": effort, "rate_limit": rate, "velocity_limit": velocity}
         checked = {name: read_only(value) for name, value in given.items()}
         for name, value in checked.items():

@@ -67,8 +67,7 @@ class Adaptation:
         held = robot.link(tip(robot)).body
         self.bodies = {"everything": tuple(range(len(robot.bodies))), "friction": ()}.get(settings.unknown, (held,))
         self.friction = settings.unknown != "payload"
-        limited = (robot.velocity_limit > 0.0) & np.isfinite(robot.velocity_limit)
-        self._speed = np.where(limited, robot.velocity_limit / 2.0, SPEED)
+        self._speed = np.where(np.isfinite(robot.velocity_limit), robot.velocity_limit / 2.0, SPEED)
         self._softness = np.divide(1.0, decay, out=np.zeros(robot.n), where=decay > 0.0)
 
     def refresh(self, friction: Array) -> None:
