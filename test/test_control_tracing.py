@@ -35,7 +35,8 @@ def kit(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     install(folder, "laws", "robodyn_ros.controllers", *entries)
     path = os.pathsep.join([str(folder), str(Path(__file__).parent)])
     options = ("-q", "-rs", "-p", "no:cacheprovider", "--pyargs", KIT)
-    return run_module("pytest", *options, *arguments, cwd=folder, env={**os.environ, "PYTHONPATH": path})
+    env = {**os.environ, "PYTHONPATH": path}
+    return run_module("pytest", *options, *arguments, cwd=folder, env=env, timeout=500.0)
 
 
 class Branching(PD):
