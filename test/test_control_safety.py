@@ -749,8 +749,8 @@ def test_no_step_is_ever_larger_than_the_rate_limit(rate, late):
     ]
     arm = Arm(laws[0], limit=limits, rate_limit=rates, start=False)
     sent, when, kinds = None, 0.0, set()
-    for step in range(2000):
-        event = rng.integers(200)
+    for step in range(1200):
+        event = rng.integers(120)
         if event == 0:
             arm.loop.apply(arm.loop.settings._replace(controller=laws[rng.integers(3)]))
             kinds.add("law")
