@@ -87,7 +87,7 @@ MORE = {
         "[ur5_robot-operational_space-0.03-direction4]",
         "[ur5_robot-operational_space-0.03-direction5]",
     ),
-    "test_control_reactions.py": ("[2-506-True-", "[1-246-", "[2-151-", "[2-327-", "[2-581-", "[3-213-"),
+    "test_control_reactions.py": ("[2-506-True-", "[1-246-", "[2-151-", "[2-327-", "[2-581-", "[3-213-", "-z1-"),
     "test_control_sampling.py": ("test_the_default_spring_of_an_arm_with_rotors_is_carried[panda-",),
     "test_control_step_export.py": ("test_the_main_loop_of_a_microcontroller[adaptive]",),
     "test_derivation.py": ("test_every_step[waist-numbers]",),
