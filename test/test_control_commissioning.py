@@ -24,8 +24,8 @@ from robodyn_ros.simulation.plant.native import Plant
 PRR = arms.mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15), (1.0, 0.06, 0.09))
 FRICTION = np.array([20.0, 2.0, 0.8])
 QUICK = CommissioningSettings(push_time=2.0)
-PERIOD = 8
-"""Steps of the plant between two states: 125 Hz."""
+PERIOD = 16
+"""Steps of the plant between two states: 62.5 Hz."""
 
 
 @pytest.fixture(autouse=True)
@@ -199,7 +199,7 @@ def lets_go(bench, why, joints=(0, 1, 2), greatest=0.02):
 
 
 def test_an_interruption_lets_go_evenly_even_if_states_are_missing_meanwhile():
-    bench = Bench()
+    bench = Bench(period=8)
     bench.run(until=lambda b: b.procedure.stage.startswith("gravity at 75%"))
     assert np.abs(bench.efforts[-1])[0] > 90.0
     bench.procedure.stop("interrupted")
@@ -209,7 +209,7 @@ def test_an_interruption_lets_go_evenly_even_if_states_are_missing_meanwhile():
 
 
 def test_a_joint_that_is_carried_off_ends_it():
-    bench = Bench()
+    bench = Bench(period=8)
     bench.run(until=lambda b: b.procedure.stage.startswith("joint2: slowly"))
     while not bench.procedure.outcome.stopped:  # somebody takes hold of the arm
         assert bench.plant.time < 150.0
@@ -332,7 +332,7 @@ def test_an_arm_of_six_joints_hanging_down():
     """A UR5: joints that gravity does not act on, and a last one so light that friction hides its inertia."""
     dynamics, friction = ur5(), [4.0, 4.0, 3.0, 1.5, 1.5, 0.8]
     plant = Plant(dynamics, q0=[0, np.pi / 2, 0, 0, 0, 0], friction=[FrictionSettings(0.1 * f, f) for f in friction])
-    outcome, _ = commissioned(dynamics, plant, replace(QUICK, push_time=3.0))
+    outcome, _ = commissioned(dynamics, plant, replace(QUICK, push_time=3.0), steps=8)
     assert outcome.good, markdown(report(outcome))
     np.testing.assert_allclose([joint.friction for joint in outcome.joints], friction[::-1], rtol=0.05)
     assert np.isnan(outcome.joints[0].inertia)

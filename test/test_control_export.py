@@ -78,6 +78,7 @@ FELT = {"contact.observe": "tool"}
 """What is compiled for the tests that need no more than some arm."""
 
 PRR = re.sub('effort="[^"]*"', 'effort="300"', arms.PRR)
+SLIDE = arms.mechanism("P", (3.1,))
 TURNING = arms.mechanism("PRR", (11, 2.5, 1.6), (1, 0.4, 0.3), (0.1, 0.2, 0.13)).replace("revolute", "continuous")
 
 
@@ -377,7 +378,7 @@ def slender_rod(half: np.ndarray) -> list[float]:
 )
 def test_settings_are_those_of_the_node(name: str, law: str) -> None:
     """For random parameters: every number of the core's settings, and of the control step's."""
-    both = Twins(name, law)
+    both = Twins(name, law, FELT if law == "computed_torque" else None)
     robot, rng, structs = both.robot, both.rng, both.loop.core.structs
     for _ in range(20):
         values: dict[str, Any] = dict(both.given)
@@ -519,21 +520,20 @@ def test_limits_hold_the_arm_from_the_loads_of_the_node_on(q: list[float] | None
                 arm.code.arm_settings_destroy(settings)
 
 
-def test_a_refusal_has_the_words_of_the_node() -> None:
-    both = Twins("prr", "computed_torque")
-    q = both.robot.home
-    both.update(1.0, q, 0.0 * q)
+def test_a_refusal_has_the_words_of_the_node(felt: Twins) -> None:
+    q = felt.robot.home
+    felt.exported.update(1.0, q, 0.0 * q)
     for times, far, quick, why in (
         ([0.1, 0.2], 9.0, 0.0, "joint 'joint1' at 9"),
-        ([0.1, 0.2], 0.0, 8.0, "speed: joint 'joint1' at 8"),
+        ([0.1, 0.2], 0.0, 80.0, "speed: joint 'joint1' at 80"),
         ([0.2, 0.1], 0.0, 0.0, "times must be finite and rise strictly, not 0.1"),
         ([0.1, 0.2], np.nan, 0.0, "joint 'joint1' gets no finite numbers"),
     ):
         rows = [np.tile(q, (2, 1)), np.zeros((2, 3))]
         rows[0][0, 0] += far
         rows[1][0, 0] += quick
-        taken, refusal = both.exported.follow(np.array(times), [*rows, None, None], np.nan, 1.0)
-        assert not taken and both.exported.words(refusal).startswith(why)
+        taken, refusal = felt.exported.follow(np.array(times), [*rows, None, None], np.nan, 1.0)
+        assert not taken and felt.exported.words(refusal).startswith(why)
 
 
 def history_of(
@@ -748,9 +748,8 @@ def test_what_comes_while_the_controller_is_not_active_is_refused(prr: Exported)
 
 def test_two_arms_in_one_process(prr: Exported, tmp_path: Path) -> None:
     """Both libraries see each other's names, as where a process loads its plugins that way."""
-    one = arms.mechanism("P", (3.1,))
     limits = {"externally_supported": True, "effort_limits.joint1": 100.0}
-    build(tmp_path, one, limits, flags=("-O0",), name="other_arm", alone=True)
+    build(tmp_path, SLIDE, limits, flags=("-O0",), name="other_arm", alone=True)
     program = tmp_path / "two"
     run("g++", "-std=c++17", *WARNINGS, f"-I{DECLARATIONS}", HERE / "two_controllers.cpp", "-o", program, "-ldl")
     for folders in ((prr.program.parent, tmp_path), (tmp_path, prr.program.parent)):
@@ -871,7 +870,7 @@ def test_parameters_are_those_of_the_node() -> None:
 
 
 def test_a_law_that_derives_more_keeps_its_parameters_fixed() -> None:
-    files = exported(PRR, {}, "adaptive")
+    files = exported(SLIDE, {}, "adaptive")
     assert "gains" in files.frozen and "velocity_limits" not in files.frozen
     assert "`gains.…`" in files.texts["README.md"]
     found = declared(files)
@@ -925,7 +924,7 @@ def test_what_cannot_be_exported_says_why() -> None:
         with pytest.raises(InputError, match="cannot be a name in C"):
             exported(PRR.replace('"joint2"', f'"{name}"'), {}, "pd")
     with pytest.raises(ConfigurationError, match="mpc cannot be written as C"):
-        exported(PRR, {}, "mpc")
+        exported(SLIDE, {}, "mpc")
 
 
 def test_other_values_of_fixed_parameters_are_refused(prr: Exported) -> None:

@@ -119,7 +119,7 @@ def run(loop, period, delay=0.0, count=200, push=0.01, t=10.0, before=lambda ind
         commands.append(command)
         positions.append(q)
         efforts.append(command.effort)
-        parts = 20
+        parts = 10
         for part in range(parts):
             h = period / parts
             late = max(math.ceil((delay + untold - part * h) / period - 1e-9), 0)
@@ -194,7 +194,7 @@ def test_states_that_are_lost_at_random_are_a_rate_by_the_mean_time_between_thos
     motion = rest_to_rest([HOME, HOME + 0.2], [0.0, 11.0])  # the arm is always on its reference
     arm.follow(motion)
     faults, periods = [], []
-    for k in 1 + np.flatnonzero(np.random.default_rng(2).random(10000) >= lost):
+    for k in 1 + np.flatnonzero(np.random.default_rng(2).random(4000) >= lost):
         state = motion.sample(0.001 * k)
         faults.append(arm.update(0.001 * k, 0.001 * k, state.q, state.qd).fault)
         periods.append(float(arm.memory().period))
@@ -355,10 +355,7 @@ def test_ages_that_vary_are_judged_anew_only_where_they_matter(monkeypatch):
     assert set(found[206:]) == {"rate"}
 
 
-@pytest.mark.parametrize(
-    ("period", "delay", "frequency"),
-    [(0.004, 0.0, 90.0), (0.004, 0.002, 85.0), (0.001, 0.004, 58.0)],
-)
+@pytest.mark.parametrize(("period", "delay", "frequency"), [(0.004, 0.002, 85.0), (0.001, 0.004, 58.0)])
 def test_gains_that_a_pose_does_not_allow_are_a_fault_once_the_arm_shakes(period, delay, frequency):
     """They are stable with the wrist bent, and unstable with it straight, where shoulder and wrist are coupled most.
     Rotors that the model does not have make them stable there, too.

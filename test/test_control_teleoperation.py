@@ -93,7 +93,7 @@ NETWORKS = {
 }
 
 
-@pytest.mark.parametrize("name", ["none", "300 ms", "all"])
+@pytest.mark.parametrize("name", ["300 ms", "all"])
 def test_the_network_is_passive_and_both_arms_come_to_rest(name: str) -> None:
     settings = TeleoperationSettings(force_ratio=1.0, greatest_effort=1.0)
     rows, energies = coupled(settings, **NETWORKS[name])

@@ -387,7 +387,7 @@ def test_what_cannot_be_identified_is_refused():
 def test_the_effect_of_a_base_parameter_is_the_effort_that_its_change_makes():
     """By inverse dynamics with the one change only, over the effort of the joint where that is most."""
     arm = Unknown(PRR)
-    samples = arm.motion(300)
+    samples = arm.motion(100, noise=0.01)
     found = identify(PRR, samples)
     nominal = RegressionModel(PRR, IdentificationSettings(), STANDARD_GRAVITY, 0.0).nominal
     used = found.before.used  # not where a joint stands still

@@ -37,7 +37,7 @@ from robodyn_ros.plugins import load
 LEVELS = {b"\x00": "OK", b"\x01": "WARN", b"\x02": "ERROR"}
 STEP = 0.002
 REST = np.array([0.5, -1.0, 0.25])
-LONG = 1.5 * RECENT
+LONG = 1.25 * RECENT
 """How long each fault is made to last [s]."""
 
 

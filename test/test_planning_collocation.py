@@ -48,7 +48,7 @@ def integrated(dynamics, found):
         return np.concatenate((x[n:], dynamics.forward(x[:n], x[n:], np.array(effort))))
 
     start = np.concatenate((found.q[0], found.qd[0]))
-    return solve_ivp(rate, (0.0, found.duration), start, rtol=1e-8, atol=1e-10, max_step=2e-3).y[:, -1]
+    return solve_ivp(rate, (0.0, found.duration), start, rtol=1e-8, atol=1e-10, max_step=5e-3).y[:, -1]
 
 
 @pytest.mark.parametrize("name", SCHEMES)

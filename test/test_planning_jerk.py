@@ -69,7 +69,7 @@ def test_an_arm_keeps_to_every_limit_between_its_points(arm, planner, jerk):
 
 def test_the_timing_with_a_high_limit_of_jerk_is_that_of_topp_ra_and_a_lower_one_takes_longer():
     """But for friction, which helps to brake in the one and not in the other, and for the length of pieces."""
-    arm, fine = prr(viscous=[5.0, 0.5, 0.2], coulomb=[8.0, 1.0, 0.3]), time_scaling.TimeScalingSettings(grid=200)
+    arm, fine = prr(viscous=[5.0, 0.5, 0.2], coulomb=[8.0, 1.0, 0.3]), time_scaling.TimeScalingSettings(grid=120)
     limits = [MotionLimits.of(arm.robot, acceleration=30.0, jerk=jerk) for jerk in (np.inf, 3e4, 300.0)]
     problems = [Problem(arm, HOME, JointGoal(PICK), via=passing([0.5, -0.5, 0.5]), limits=own) for own in limits]
     grids = (fine, fine, None)

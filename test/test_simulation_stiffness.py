@@ -74,7 +74,7 @@ START = np.array([0.3, -0.5, 0.8, 0.2]), np.array([0.4, 0.0, -0.7, 2.5])
 @pytest.fixture(scope="module")
 def truth():
     robot = wrist()
-    efforts = efforts_of(robot, 120)
+    efforts = efforts_of(robot, 80)
     return robot, efforts, radau(robot, *START, efforts, 1e-3)
 
 

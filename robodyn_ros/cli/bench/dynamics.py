@@ -133,7 +133,8 @@ def many_states(robot: Robot, plugin: str, rounds: int) -> dict[str, float]:
     states = rng.uniform(-1.0, 1.0, (3, BATCH, robot.n))
     # One after the other and not in turns, because OpenMP's threads spin for a while after their work.
     taken = median_times({"ours": ("f(*states)", {"f": dynamics.inverse, "states": states})}, rounds)
-    if (model := pinocchio_model(robot.urdf)) is not None:
+    # With one joint this call of Pinocchio ends the process.
+    if (model := pinocchio_model(robot.urdf)) is not None and model.nv > 1:
         import pinocchio
 
         q, v = (np.asfortranarray(rng.uniform(-1.0, 1.0, (rows, BATCH))) for rows in (model.nq, model.nv))
