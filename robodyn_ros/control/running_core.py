@@ -116,11 +116,9 @@ class RunningCore(Uncopied):
         request = self.core.structs.make("Request")
         fields = request.fields
         fields.what[...] = CODES[what]
-        for key, value in arguments.items():
-            if key == "numbers":
-                fields.numbers[: len(value)] = [array.ctypes.data for array in value]
-            else:
-                getattr(fields, key)[...] = value.ctypes.data if isinstance(value, np.ndarray) else value
+        numbers = arguments.pop("numbers", ())
+        fields.numbers[: len(numbers)] = [array.ctypes.data for array in numbers]
+        request.set(arguments)
         (self.requester or self.core.request)(request)
         if name and fields.outcome:
             refusal = int(fields.outcome), int(fields.joint), float(fields.value), float(fields.limit)

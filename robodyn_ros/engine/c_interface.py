@@ -51,6 +51,17 @@ def required(what: str, name: str, key: str, source: Callable[[], str], kind: ty
     return found
 
 
+def kept(call: Callable[[], object], problems: list[BaseException]) -> bool:
+    """Call a function for C, which would go on after an exception, also after Ctrl-C: it is kept in ``problems``, to be
+    raised when C has returned. True if one is kept.
+    """
+    try:
+        call()
+    except BaseException as problem:
+        problems.append(problem)
+    return bool(problems)
+
+
 def plain_function(program: Program) -> Any:
     """A program as a C function of its inputs, the parameters and the memory for the result; None without a library."""
     library = run_library(program)
@@ -171,6 +182,11 @@ class Record:
         self.array: Any = np.zeros((), kind)
         self.address: int = self.array.ctypes.data
         self.fields = _views(self.array)
+
+    def set(self, values: Mapping[str, Any]) -> None:
+        """Write members by name: for an array its address, and the array has to outlive the struct."""
+        for name, value in values.items():
+            getattr(self.fields, name)[...] = value.ctypes.data if isinstance(value, np.ndarray) else value
 
 
 class Uncopied:

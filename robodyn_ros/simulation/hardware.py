@@ -23,7 +23,6 @@ named values to the hardware.
 from __future__ import annotations
 
 import ctypes
-from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from inspect import signature
@@ -37,7 +36,7 @@ from robodyn_ros.control.drives import DriveCompensation
 from robodyn_ros.control.laws.base import FrictionCompensation
 from robodyn_ros.control.limits import check_position_limits
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.engine.c_interface import address_of
+from robodyn_ros.engine.c_interface import address_of, kept
 from robodyn_ros.errors import ConfigurationError, SimulationError
 from robodyn_ros.plugins import available, create, load
 from robodyn_ros.robot import Array, Joint, Robot
@@ -132,7 +131,7 @@ class Hardware:
         self.interval = self.period if states.state_delay == states.state_jitter == 0.0 else 1
         self.drives, self.sensors, self.states, self.model = drives, sensors, states, model
         self.native = plant if type(plant) is Plant and model is None else None
-        self._problem: BaseException | None = None  # of a plant in Python
+        self._problems: list[BaseException] = []  # of a plant in Python
         n = plant.dynamics.robot.n
         self._library = devices.hardware_library(n)
         self.record = devices.hardware_structs(n).make("Hardware")
@@ -143,19 +142,18 @@ class Hardware:
 
     def _point_to_parts(self, n: int) -> None:
         """Write the addresses of the devices, and of the plant and its functions."""
-        addresses = {"drives": self.drives.record.address, "sensors": self.sensors.record.address}
+        parts: dict[str, Any] = {"drives": self.drives.record.address, "sensors": self.sensors.record.address}
         if self.native is not None:
             self._state = self.native.frame[STATE]
-            addresses["plant"] = int(self.native.address.value or 0)
+            parts["plant"] = int(self.native.address.value or 0)
             functions = [getattr(self.native.library, name) for name in ("plant_step", "plant_settle")]
         else:
             self._state = np.zeros((3, n))
             calls = self._move_plant, self._halt_plant
             self._calls = functions = [STEP(lambda _, call=call: self._moved(call)) for call in calls]
-        addresses |= dict(zip(("step", "settle"), map(address_of, functions), strict=True))
-        addresses |= {name: row.ctypes.data for name, row in zip(("q", "v", "acting"), self._state, strict=True)}
-        for name, address in addresses.items():
-            getattr(self._fields, name)[...] = address
+        parts |= zip(("step", "settle"), map(address_of, functions), strict=True)
+        parts |= zip(("q", "v", "acting"), self._state, strict=True)
+        self.record.set(parts)
 
     @property
     def now(self) -> int:
@@ -181,7 +179,7 @@ class Hardware:
         self.release()
         self.sensors.reset()
         self.sensors.draw(count)
-        self._arrived: deque[SensorReading] = deque()
+        self._arrived: list[SensorReading] = []
         q, v, _ = self._state
         places = [array.ctypes.data for array in (q, v, self._fields.effort)]
         self._library.sensors_read(self.sensors.record.address, 0, *places)
@@ -200,7 +198,7 @@ class Hardware:
     def readings(self) -> list[SensorReading]:
         """Return the readings that have arrived by now; each is returned once."""
         self._arrived.extend(self.sensors.arrived(self.now))
-        found, self._arrived = list(self._arrived), deque()
+        found, self._arrived = self._arrived, []
         return found
 
     def advance(self, steps: int) -> None:
@@ -232,8 +230,9 @@ class Hardware:
             self.native.acquire(int(self._fields.moved))
         if not self._fields.failed or self.failure is not None:
             return
-        problem, self._problem = self._problem, None
-        problem = problem or (KeyboardInterrupt() if self.native is None else self.native.failure())  # lost by ctypes
+        if self.native is not None:
+            self._problems.append(self.native.failure())
+        problem = self._problems.pop() if self._problems else KeyboardInterrupt()  # ctypes may lose that one
         if not isinstance(problem, SimulationError):
             self._fields.failed[...] = 0
             raise problem
@@ -254,13 +253,10 @@ class Hardware:
         self.plant.apply(self.drives.effort.copy())
 
     def _moved(self, call: Callable[[], None]) -> int:
-        """Move the plant, and show C its state; keep an exception until C has returned: nonzero if there is one."""
-        try:
-            call()
-        except BaseException as problem:
-            self._problem = problem
+        """Move the plant, and show C its state; nonzero if it fails."""
+        fails = kept(call, self._problems)
         self._show_state()
-        return self._problem is not None
+        return fails
 
     def _show_state(self) -> None:
         plant = self.plant

@@ -24,7 +24,7 @@ from robodyn_ros.control import ControlLoop, LoopSettings, Trajectory, core_libr
 from robodyn_ros.control.faults.sampling import GAIN_MARGIN, stable_ratio
 from robodyn_ros.control.laws.base import checked_result
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.engine.c_interface import address_of, required, text_key
+from robodyn_ros.engine.c_interface import address_of, kept, required, text_key
 from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.devices import CODE, hardware_structs
@@ -144,7 +144,7 @@ class TrialRun:
         self._faults = Counter[str]()
         self._present: tuple[str | None, str] = None, ""  # the numbers in the message change from state to state
         self._count = 0 if loop is None else loop.fault_count
-        self._problem: BaseException | None = None  # of a callback
+        self._problems: list[BaseException] = []  # of callbacks
         n, period = hardware.plant.dynamics.robot.n, hardware.period
         self._n, self._step = n, hardware.plant.settings.step
         structs = hardware_structs(n, _code())
@@ -167,38 +167,27 @@ class TrialRun:
 
     def _point(self, **arrays: Any) -> None:
         """Write the addresses of arrays, by the names of their fields."""
-        for name, array in arrays.items():
-            getattr(self._fields, name)[...] = array.ctypes.data
+        self._record.set(arrays)
         self._arrays |= arrays
 
     def _point_to_loop(self) -> None:
         """Write the addresses of the control loop and its functions, and of those that C calls back."""
-        loop, addresses = self._loop, {}
+        loop = self._loop
         if (progress := self._progress) is not None:
-            self._report = PROGRESS(lambda: self._kept(partial(self._on_record, progress)))
-            addresses["progress"] = address_of(self._report)
+            self._report = PROGRESS(lambda: kept(partial(self._on_record, progress), self._problems))
+            self._record.set({"progress": address_of(self._report)})
         if loop is not None:
             core, self._told = loop.core, TELL(self._tell)
-            addresses |= {"loop": core.address, "tell": address_of(self._told)}
-            for name in ("update", "watch"):
-                addresses[f"loop_{name}"] = address_of(getattr(core.library, f"core_{name}"))
+            calls = {f"loop_{name}": address_of(getattr(core.library, f"core_{name}")) for name in ("update", "watch")}
+            self._record.set({"loop": core.address, "tell": address_of(self._told), **calls})
             self._point(loop_rows=core.period.rows, loop_reference=core.period.reference, loop_kind=core.period.kind)
-        for name, address in addresses.items():
-            getattr(self._fields, name)[...] = address
 
     # Called by C
 
     def _tell(self, code: int, has_state: int) -> int:
         """What the control loop has answered, if it is no plain command; nonzero ends the trial."""
-        return self._kept(lambda: self._note(code, bool(has_state))) or (self._until_fault and bool(self._faults))
-
-    def _kept(self, call: Callable[[], object]) -> bool:
-        """Call a function for C, and keep its exception until C has returned; True if one was kept."""
-        try:
-            call()
-        except BaseException as problem:
-            self._problem = problem
-        return self._problem is not None
+        fails = kept(lambda: self._note(code, bool(has_state)), self._problems)
+        return fails or (self._until_fault and bool(self._faults))
 
     def _note(self, code: int, has_state: bool) -> None:
         """Count a state of a fault; a fault may begin without a command."""
@@ -229,10 +218,10 @@ class TrialRun:
         """Run it to its end."""
         code = trial_function(self._n)(ctypes.c_void_p(self._record.address))
         self._hardware.acquire()
-        if code == self._codes["ENDED"] and self._problem is None and not self._until_fault:
-            self._problem = KeyboardInterrupt()  # which Python loses where it comes as C calls a function
-        if self._problem is not None:
-            raise self._problem
+        if code == self._codes["ENDED"] and not (self._problems or self._until_fault):
+            self._problems.append(KeyboardInterrupt())  # which Python loses where it comes as C calls a function
+        if self._problems:
+            raise self._problems[-1]
         if code == self._codes["FAILED"]:
             self._faults[f"{STEP_FAILED}: {self._hardware.failure}"] = 1
         if code == self._codes["REFUSED"]:

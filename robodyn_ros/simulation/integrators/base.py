@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.engine.c_interface import required, text_key
+from robodyn_ros.engine.c_interface import kept, required, text_key
 from robodyn_ros.errors import SimulationError
 from robodyn_ros.plugins import require
 from robodyn_ros.robot.pose import Array
@@ -126,15 +126,14 @@ def answer(
     into = [np.ctypeslib.as_array(part, (n,)) for part in results]
     for part in into:
         part[:] = np.nan
-    try:
-        if not problems:
-            with np.errstate(over="ignore", invalid="ignore"):
-                found = function(*(np.ctypeslib.as_array(part, (n,)).copy() for part in arguments))
-            for part, value in zip(into, found, strict=True):
-                part[:] = value
-    except BaseException as problem:  # also Ctrl-C: C would go on
-        problems.append(problem)
-    return not problems
+
+    def fill() -> None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = function(*(np.ctypeslib.as_array(part, (n,)).copy() for part in arguments))
+        for part, value in zip(into, found, strict=True):
+            part[:] = value
+
+    return not (problems or kept(fill, problems))
 
 
 class CompiledIntegrator(Integrator):

@@ -78,8 +78,7 @@ class LoopRunner:
         self._record = self._structs.make("Runner")
         self._fields = fields = self._record.fields
         self._clock = node.get_clock().handle
-        for name in CALLS:
-            getattr(fields, name)[...] = address_of(getattr(core.library, f"core_{name}"))
+        self._record.set({name: address_of(getattr(core.library, f"core_{name}")) for name in CALLS})
         fields.carry_out[...] = address_of(core.library.core_request)
         fields.ros_time_active[...] = node.get_clock().ros_time_is_active
         fields.core[...], fields.watch_period[...], fields.order[:] = core.address, watch_period, output.order
@@ -100,8 +99,8 @@ class LoopRunner:
             part.message.buffer[...] = buffer.ctypes.data
             part.message.length[...] = part.message.capacity[...] = len(buffer)
         self._calls = PUBLISH(self._publish), COUNT(self._count), NOW(self._now)
-        for name, call in zip(("publish", "subscribers", "clock_now"), self._calls, strict=True):
-            getattr(fields, name)[...] = address_of(call)
+        names = "publish", "subscribers", "clock_now"
+        self._record.set(dict(zip(names, map(address_of, self._calls), strict=True)))
         self._subscription: Any = None
         self._asking = RLock()  # again for a law in Python that asks for the reference
         self._layouts: list[tuple[Record, Any]] = []
@@ -145,8 +144,7 @@ class LoopRunner:
         self._buffers.append(forwarded)
         fields.forwarded.buffer[...], fields.forwarded.capacity[...] = forwarded.ctypes.data, LARGEST
         self._set_allocator(fields.message)
-        for name, address in rcl.addresses.items():
-            getattr(fields, name)[...] = address
+        self._record.set(rcl.addresses)
         for (part, _), address in zip(self._command_parts(), publishers, strict=True):
             part.publisher[...] = address
 
