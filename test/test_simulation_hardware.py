@@ -13,7 +13,8 @@ from truth import Pinocchio
 import robodyn_ros as rd
 from robodyn_ros.control.drives import DriveCompensation
 from robodyn_ros.errors import ConfigurationError, InputError, RobodynError, SimulationError
-from robodyn_ros.simulation.hardware import DriveModel
+from robodyn_ros.simulation.hardware import DriveModel, Hardware
+from robodyn_ros.simulation.plant.native import Plant
 from robodyn_ros.tasks import make_simulated
 
 ROBOT = rd.load_robot("prr")
@@ -293,3 +294,22 @@ def test_what_a_plant_raises_comes_out_and_does_not_end_the_motion():
     assert made.failure is None and made.now == 3
     made.advance(1)
     assert len(seen) == 4
+
+
+def test_what_a_model_in_python_raises_comes_out_and_does_not_end_the_motion():
+    class Broken(type(rd.create_dynamics("rnea", ROBOT))):
+        is_broken = False
+
+        def forward(self, q, qd, tau):
+            return super().forward(q, qd, tau) / (not self.is_broken)
+
+    made, model = hardware(brake=False), Broken(ROBOT)
+    made = Hardware(Plant(model, q0=list(START.values())), made.drives, made.sensors, made.states)
+    made.advance(3)
+    model.is_broken, q = True, made.plant.q
+    with pytest.raises(FloatingPointError), np.errstate(divide="raise"):
+        made.advance(1)
+    assert np.array_equal(made.plant.q, q) and made.plant.time == 0.003 and made.failure is None
+    model.is_broken = False
+    made.advance(1)
+    assert made.plant.q[0] < q[0] and made.plant.time == 0.004 and (made.now, made.failures) == (5, 0)

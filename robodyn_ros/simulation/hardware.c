@@ -228,7 +228,11 @@ static int move(Hardware* s) {
     const double limit = s->drives->drive[i].limit, effort = s->drives->effort[i];
     s->effort[i] = s->acting[i] = effort > limit ? limit : effort < -limit ? -limit : effort;
   }
-  if (!s->drives->held) { s->moved++; return s->step(s->plant); } /* a plant in Python sets s->effort, too */
+  if (!s->drives->held) {
+    const int fails = s->step(s->plant); /* a plant in Python sets s->effort, too */
+    s->moved += !fails;
+    return fails;
+  }
   memset(s->v, 0, N * sizeof(double)); /* the brakes engage */
   return s->settle(s->plant);
 }

@@ -228,16 +228,18 @@ class Hardware:
         """
         if self.native is not None:
             self.native.acquire(int(self._fields.moved))
-        if not self._fields.failed or self.failure is not None:
+        end = int(self._fields.failed)
+        if not end or self.failure is not None:
             return
+        self._fields.failed[...] = 0  # after any other exception the arm moves on
         if self.native is not None:
             self._problems.append(self.native.failure())
         problem = self._problems.pop() if self._problems else KeyboardInterrupt()  # ctypes may lose that one
         if not isinstance(problem, SimulationError):
-            self._fields.failed[...] = 0
             raise problem
+        self._fields.failed[...] = end
         self.failures += 1
-        self.failure = SimulationError(f"at {self._fields.failed * self.plant.settings.step:.9g} s: {problem}")
+        self.failure = SimulationError(f"at {end * self.plant.settings.step:.9g} s: {problem}")
 
     # A plant in Python, called by C
 
