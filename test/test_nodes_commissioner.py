@@ -12,6 +12,7 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
+from changed_node import changed, shorten
 from rclpy.clock import ROSClock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -197,3 +198,12 @@ def test_a_command_that_ends_early_lets_go_evenly(graph, prr, tmp_path, number):
         begin -= 1
     assert shoulder[begin] < -10.0
     assert np.abs(efforts[carrying]).max() < most * between[carrying]
+
+
+def test_states_that_stay_away_end_it(graph, prr, tmp_path):
+    via = changed(shorten, {"nodes.commissioner:START_TIMEOUT": 0.5})
+    process = graph.start("commissioner", robot_description=prr, via=via)
+    assert process.ended() == 0
+    (told,) = (json.loads(line) for line in process.output.splitlines() if line.startswith('{"verdict"'))
+    assert not told["good"]
+    assert "no joint states with a stamp came" in told["verdict"]

@@ -113,8 +113,14 @@ def test_a_cost_that_is_none_and_a_target_out_of_reach_are_refused_with_the_reas
     graph.node.create_timer(0.05, lambda: states.publish(rest))
     targets, pose = graph.talk(PoseStamped, "planner/plan_to/pose"), np.eye(4)
     pose[:3, 3] = 4.0, 0.0, 1.0
-    message = PoseStamped(header=Header(frame_id="base"), pose=to_pose(pose))
-    graph.send(targets, message, lambda: "out of reach" in graph.diagnostics("planner")["message"], "the refusal")
+    message = PoseStamped(pose=to_pose(pose))
+    for frame, said in (("base", "out of reach"), ("moon", "'moon'")):
+        message.header.frame_id = frame
+
+        def said_so(said=said):
+            return said in graph.diagnostics("planner")["message"]
+
+        graph.send(targets, message, said_so, f"the refusal: {said}")
 
 
 @pytest.mark.parametrize(
