@@ -140,7 +140,7 @@ static void make_orthogonal(int count, int length, double v[6][WIDE], double tur
 
 static void decompose(const Settings* s, const double* q, const double* jacobian, Svd* y) {
   const int directions = (int)s->tool_directions, is_wide = directions <= N;
-  double rows[6 * N], v[6][WIDE], turn[6][6];
+  double rows[6 * N] = {0}, v[6][WIDE], turn[6][6];
   find_ease(s, q, y->ease);
   weigh(s, y->ease, jacobian, rows);
   y->count = is_wide ? directions : N;

@@ -138,7 +138,7 @@ static int passes(const double* b, int64_t degree, double limit, double* value) 
 /* The limit that a segment of a joint exceeds: CORE_OUTSIDE, CORE_TOO_FAST, or CORE_OK. */
 static CoreRefusal check_segment(const double* b, int64_t stride, int64_t degree, double h, int joint, double lower,
                                  double upper, double speed) {
-  double curve[DEGREES], slope[DEGREES];
+  double curve[DEGREES] = {0}, slope[DEGREES] = {0};
   CoreRefusal found = {CORE_OK, joint, 0, 0};
   for (int sign = 1; sign >= -1; sign -= 2) {
     for (int64_t k = 0; k <= degree; ++k) curve[k] = sign * b[k * stride];
@@ -356,9 +356,9 @@ static CoreTrajectory* copy_points(int64_t points, int64_t columns, const int64_
   if (rest > 0) at[points] = at[points - 1] + rest;
   y->motion.times = at;
   at += all;
-  for (int d = 0; d < 3; ++d) if (rows[d]) { y->rows[d] = memcpy(at, rows[d], sent * sizeof(double)); at += row; }
+  for (int d = 0; d < 3; ++d) if (d == 0 || rows[d]) { y->rows[d] = memcpy(at, rows[d], sent * sizeof(double)); at += row; }
   if (efforts) { y->motion.efforts = memcpy(at, efforts, sent * sizeof(double)); at += row; }
-  for (int64_t j = 0; rest > 0 && j < columns; ++j) {
+  for (int64_t j = 0; rows[1] && rest > 0 && j < columns; ++j) {
     const size_t last = sent - (size_t)columns + (size_t)j;
     y->rows[0][sent + (size_t)j] = y->rows[0][last] + rest * y->rows[1][last] / 2;
   }
@@ -380,9 +380,9 @@ CoreTrajectory* core_trajectory_create(const CoreSettings* settings, int64_t poi
   const Settings* s = &settings->loop;
   const double* const rows[3] = {positions, velocities, velocities ? accelerations : 0};
   const int64_t last = (points - 1) * columns;
-  const double soon = AT_ONCE;
+  const double soon[1] = {AT_ONCE};
   *found = NOT_REFUSED;
-  if (points == 1 && times[0] == 0) times = &soon;
+  if (points == 1 && times[0] == 0) times = soon;
   if (points < 1 || columns < 1 || columns > N) { *found = (CoreRefusal){.why = CORE_NOT_NUMBERS}; return 0; }
   const double rest = velocities && !efforts
     ? time_to_rest(s, columns, joints, times[points - 1], positions + last, velocities + last) : 0;
