@@ -19,7 +19,7 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.arm_parameters import DescriptionSource
 from robodyn_ros.nodes.common.client_library import RCLError, RMWError
 from robodyn_ros.nodes.common.diagnostics import Faults
-from robodyn_ros.nodes.common.messages import JointOrder, decode
+from robodyn_ros.nodes.common.messages import JointOrder, decode, seconds, to_duration
 from robodyn_ros.nodes.controller.cdr import CdrTemplate, StateReader, Topic, _whole
 
 ARM = ("elevator", "shoulder", "wrist")
@@ -195,6 +195,10 @@ def test_padding_is_no_part_of_a_message():
                 decode(padded[:-more], JointState)
 
 
+def test_a_duration_has_the_nearest_nanosecond():
+    assert [seconds(to_duration(time)) for time in (0.57, 1.1)] == [0.57, 1.1]
+
+
 def test_a_template_writes_what_rclpy_writes():
     rng = np.random.default_rng(8)
     for n in (1, 3, 7):
@@ -243,16 +247,20 @@ def test_a_message_that_cannot_be_published_is_counted_and_nothing_else():
 
 
 @pytest.mark.parametrize(
-    "text", ["/dev/zero", "panda_description", "", "prr", "/tmp/arm.urdf.xacro a:=b", "  /etc/passwd"]
+    "text", ["/dev/zero", "panda_description", "", "prr", "/tmp/arm.urdf.xacro a:=b", "  /etc/passwd", "<mujoco/>"]
 )
 def test_a_description_on_the_topic_is_xml_and_chooses_no_file(text):
-    said, received = [], []
+    """One that is new and counts is told; the parameter comes first."""
+    said, received, told, parameter = [], [], [], SimpleNamespace(value="")
     node = SimpleNamespace(
         create_subscription=lambda kind, topic, receive, qos: received.append(receive),
-        get_parameter=lambda name: SimpleNamespace(value=""),
+        get_parameter=lambda name: parameter,
         faults=Faults(said.append),
     )
-    source = DescriptionSource(node, lambda: pytest.fail("it came"))
+    source = DescriptionSource(node, lambda: told.append(parameter.value))
     received[0](String(data=text))
     assert not source.known
     assert said == [f"robot_description refused: the topic must have a URDF's XML, not {text!r} (seen 1 times)"]
+    for parameter.value, urdf in (("", "\n<robot/>"), ("", "\n<robot/>"), ("own", "<robot/>")):
+        received[0](String(data=urdf))
+    assert told == [""]
