@@ -95,6 +95,8 @@ def test_no_number_stays_no_number(bad: float) -> None:
 def test_each_number_is_checked_although_no_result_depends_on_it(width: int) -> None:
     found = kernel("one", lambda x, p: [ca.SX(1.0)], width)
     assert found.call(np.full(width, 0.1)) == 1.0
+    followed = np.append(np.full((9, width), 0.1), np.full((8, width), np.nan), axis=0)
+    assert (found.call(followed[:9]) == 1.0).all()  # what lies behind the last state in memory does not count
     for bad in range(width):
         given = np.where(np.arange(width) == bad, np.nan, 0.1)
         for each in (given, np.tile(given, (9, 1))):
