@@ -196,7 +196,7 @@ def test_padding_is_no_part_of_a_message():
 
 
 def test_a_duration_has_the_nearest_nanosecond():
-    assert [seconds(to_duration(time)) for time in (0.57, 1.1)] == [0.57, 1.1]
+    assert [seconds(to_duration(time)) for time in (1.001, 2.5)] == [1.001, 2.5]
 
 
 def test_a_template_writes_what_rclpy_writes():
