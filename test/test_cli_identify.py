@@ -43,6 +43,8 @@ def recorded(tmp_path_factory):
     for name, seed in (("train.mcap", 1), ("unseen", 2)):
         q, effort = motion(seed)
         Bag().states("/arm/joint_states", ROBOT.joint_names, T, position=q, effort=effort).write(folder / name)
+    bag = Bag().states("/joint_states", ROBOT.joint_names, T, position=q).arrays("/commands", T, effort)
+    bag.write(folder / "commanded")
     held = rd.Payload("hand", 1.3, (0.03, 0.0, 0.11))
     q, effort = motion(3, payload=held, inertial=RNEA(ROBOT).parameters.inertial)
     table(folder / "held.csv", ROBOT.joint_names, T, position=q, effort=effort)
@@ -169,6 +171,7 @@ def test_json_says_everything(recorded, command):
     assert found["improved"] and found["rank"] == 13 and len(found["combinations"]) == 13
     (recording,), (unseen,) = found["recordings"], found["validated_on"]
     assert recording["effort"] == "measured" and recording["periods"] == 0 and unseen["samples"] > 100
+    assert unseen["delay"] == recording["delay"]
     assert abs(recording["delay"]) < 4.0 * recording["delay_error"] < 2e-3
     for joint in ROBOT.joint_names:
         errors = {name: found["errors"][name][joint]["relative"] for name in found["errors"]}
@@ -212,6 +215,7 @@ def test_finds_a_payload(recorded, command):
         ([URDF, "train.mcap", "--gap", "0"], "gap: must be within"),
         ([URDF, "train.mcap", "--command-joints", "lift,wrist"], "--command-joints: has no joint elevator, shoulder"),
         ([URDF, "train.mcap", "--effort", "commanded"], "there are no commands"),
+        ([URDF, "commanded", "--validate", "unseen"], "unseen: there are no commands"),
     ],
 )
 def test_what_is_wrong_is_said(recorded, monkeypatch, command, arguments, said):

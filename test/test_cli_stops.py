@@ -192,12 +192,14 @@ def test_moving_links_without_mass_are_named(tmp_path, command):
 
 def test_identify_says_where_the_arm_stood_still(tmp_path, command):
     t = np.arange(0.0, 20.0, 0.01)
-    moving = np.where(t < 2.0, np.sin(2.0 * np.pi * t), 0.0)
-    path, q = tmp_path / "run.csv", np.tile(0.1 + 0.1 * moving[:, None], 3)
-    effort, names = np.random.default_rng(1).normal(size=q.shape), ("elevator", "shoulder", "wrist")
-    table(path, names, t, position=q, effort=effort)
-    assert "run.csv: the arm rests from t = 1.99 s of 20 s on" in " ".join(command("identify", PRR, path)[2].split())
-    table(path, names, t, position=np.full(q.shape, 0.1), effort=effort)
+    path, names = tmp_path / "run.csv", ("elevator", "shoulder", "wrist")
+    effort = np.random.default_rng(1).normal(size=(len(t), 3))
+    for end, said in ((2.0, True), (12.0, False)):
+        moving = np.where(t < end, np.sin(2.0 * np.pi * t), 0.0)
+        table(path, names, 100.0 + t, position=np.tile(0.1 + 0.1 * moving[:, None], 3), effort=effort)
+        told = " ".join(command("identify", PRR, path)[2].split())
+        assert ("run.csv: the arm rests from t = 1.99 s of 20 s on" in told) == ("the arm rests" in told) == said
+    table(path, names, t, position=np.full(effort.shape, 0.1), effort=effort)
     said = command.error("identify", PRR, path)
     assert "no joint moves by more than" in said
     assert "such as that of `robodyn excite`" in said
