@@ -61,9 +61,11 @@ def based(kind: str) -> str:
     return robot(
         "based",
         link("world"),
+        link("floor"),
         link("base", *BODY),
         link("arm", *BODY),
-        joint("float", kind, "world", "base", (0, 0, 1), (0.1, 0.2, 0.3), (0.3, 0, 0), limit=None),
+        joint("foot", "fixed", "world", "floor"),
+        joint("float", kind, "floor", "base", (0, 0, 1), (0.1, 0.2, 0.3), (0.3, 0, 0), limit=None),
         joint("hinge", "revolute", "base", "arm", (0, 1, 0.1), (0, 0.1, 0.4)),
     )
 
