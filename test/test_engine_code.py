@@ -89,7 +89,8 @@ def test_no_number_stays_no_number(bad: float) -> None:
     sines.evaluate()
     assert np.isnan([result[1] for result in sines.results]).all()
     assert_allclose([result[[0, 2]] for result in sines.results], [np.sin([0.3, -1.2]), np.cos([0.3, -1.2])])
-    for given in ([0.3, bad, -1.2], [[0.3, 1.0, 2.0]] * FEW + [[0.3, bad, -1.2]]):
+    wrong, many = [0.3, bad, -1.2], [[0.3, 1.0, 2.0]] * FEW
+    for given in (wrong, [wrong, *many], [*many, wrong]):
         with pytest.raises(rd.InputError, match="x: must be finite"):
             sines.call(np.array(given))
 
