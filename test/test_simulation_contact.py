@@ -33,6 +33,13 @@ def cart(*axes: str) -> rd.Robot:
     return rd.load_robot(arms.robot("cart", *links, *joints))
 
 
+def wheel() -> rd.Robot:
+    """A link of 0.03 kg m² that turns about its centre of mass."""
+    mass = arms.link("mass", 2.0, (0, 0, 0), (0.03, 0, 0, 0.03, 0, 0.03))
+    axle = arms.joint("axle", "continuous", "base", "mass", (0, 1, 0), limit=None)
+    return rd.load_robot(arms.robot("wheel", arms.link("base"), mass, axle))
+
+
 def plant(robot: rd.Robot, *contacts: Wall | Spring, gravity=(0.0, 0.0, 0.0), **options) -> Plant:
     return plant_of(robot, gravity=gravity, contacts=contacts, **options)
 
@@ -63,6 +70,8 @@ def test_restitution_is_that_of_hunt_and_crossley(dissipation: float, speed: flo
     """By integrating F = k δ (1 + λ δ̇) over the impact."""
     after, _ = bounce(3e4, dissipation, speed)
     assert -after / speed == pytest.approx(restitution(dissipation * speed), abs=2e-3)
+    wall = Wall("mass", (0.1, 0, 0), (-1, 0, 0), 3e4, dissipation)
+    assert plant(cart("1 0 0"), wall).outside.efforts(np.array([0.11]), np.array([-1.1 / dissipation])) == 0.0
 
 
 def test_a_hard_wall_needs_no_shorter_step() -> None:
@@ -95,6 +104,8 @@ def test_a_spring_swings_and_rests_where_it_should() -> None:
     assert shown.q[0] == pytest.approx(0.2 + 0.1 * np.cos(np.sqrt(90.0 / MASS)), abs=1e-6)
     damped = plant(cart("1 0 0"), Spring("mass", (0.2, 0, 0), 90.0, 60.0))
     damped.apply([9.0])
+    damped.outside.push("mass", (1.0, 0.0, 0.0))
+    damped.outside.release()  # of the push alone
     damped.advance(6.0)
     assert damped.q[0] == pytest.approx(0.3, abs=1e-4)
 
@@ -106,15 +117,8 @@ def test_a_sphere_touches_with_its_surface() -> None:
     shown.reset([-0.85])
     shown.advance(2.0)
     assert shown.q[0] == pytest.approx(-0.85 - MASS * 9.81 / 2e4, abs=1e-6)
-    text = arms.robot(
-        "wheel",
-        arms.link("base"),
-        arms.link("mass", 2.0, (0, 0, 0), (0.03, 0, 0, 0.03, 0, 0.03)),
-        arms.joint("axle", "continuous", "base", "mass", (0, 1, 0), limit=None),
-    )
     rough = Wall("mass", (0, 0, -0.099), (0, 0, 1), 1e4, 0.0, friction=0.5, slip_velocity=0.01, radius=0.1)
-    wheel = plant(rd.load_robot(text), rough)
-    effort = wheel.outside.efforts(np.zeros(1), np.array([2.0]))[0]
+    effort = plant(wheel(), rough).outside.efforts(np.zeros(1), np.array([2.0]))[0]
     slip = 2.0 * 0.1
     assert effort == pytest.approx(-0.1 * 0.5 * 1e4 * 0.001 * slip / np.hypot(slip, 0.01), rel=1e-9)
     centre = 0.3 * np.array([np.cos(0.4), -np.sin(0.4)])  # of a ball on the rim, x and z
@@ -122,7 +126,7 @@ def test_a_sphere_touches_with_its_surface() -> None:
     rim = Wall("mass", (0, 0, lowest[1] + 0.001), (0, 0, 1), 1e4, 0.0, 0.5, 0.01, (0.3, 0, 0), 0.1)
     slip = 2.0 * lowest[1]
     rubs = -0.5 * push * slip / np.hypot(slip, 0.01)
-    effort = plant(rd.load_robot(text), rim).outside.efforts(np.array([0.4]), np.array([2.0]))[0]
+    effort = plant(wheel(), rim).outside.efforts(np.array([0.4]), np.array([2.0]))[0]
     assert effort == pytest.approx(lowest[1] * rubs - lowest[0] * push, rel=1e-9)
 
 
@@ -251,13 +255,13 @@ def test_the_settings_of_a_wall() -> None:
 
 def test_a_contact_is_stiff_from_an_angle_of_its_oscillation_in_a_step_on() -> None:
     """0.3 rad: at √(k/m) = 100 rad/s from 3 ms on; with a loss of 4 s/m at an impact of 1 m/s four times as soon."""
-    robot = cart("1 0 0")
-    dynamics = rd.create_dynamics("rnea", robot, compiled=False)
-    for contact, step in (
-        (Wall("mass", (0.1, 0, 0), (-1, 0, 0), 1e4 * MASS, 0.0), 3e-3),
-        (Wall("mass", (0.1, 0, 0), (-1, 0, 0), 1e4 * MASS, 4.0), 0.75e-3),
-        (Spring("mass", (0.2, 0, 0), 1e4 * MASS, 0.0), 3e-3),
-        (Spring("mass", (0.2, 0, 0), 1e4 * MASS, 200.0 * MASS), 1.5e-3),
+    slides = cart("1 0 0")
+    for robot, contact, step in (
+        (slides, Wall("mass", (0.1, 0, 0), (-1, 0, 0), 1e4 * MASS, 0.0), 3e-3),
+        (slides, Wall("mass", (0.1, 0, 0), (-1, 0, 0), 1e4 * MASS, 4.0), 0.75e-3),
+        (slides, Spring("mass", (0.2, 0, 0), 1e4 * MASS, 0.0), 3e-3),
+        (slides, Spring("mass", (0.2, 0, 0), 1e4 * MASS, 200.0 * MASS), 1.5e-3),
+        (wheel(), Spring("mass", (0.2, 0, 0), 1e4 * 0.03 / 0.1**2, 0.0, (0.1, 0, 0)), 3e-3),
     ):
-        forces = ExternalForces(robot, (contact,))
+        forces, dynamics = ExternalForces(robot, (contact,)), rd.create_dynamics("rnea", robot, compiled=False)
         assert [forces.is_stiff(dynamics, part * step) for part in (0.99, 1.01)] == [False, True]
