@@ -20,7 +20,7 @@ from robodyn_ros.control.parameter_file import FileParameters, read_parameters
 from robodyn_ros.simulation.sweeps.backends import in_process
 from robodyn_ros.simulation.sweeps.study_reader import read_task
 from robodyn_ros.simulation.sweeps.sweep import column
-from robodyn_ros.simulation.sweeps.tuning import Score, Tuned, with_gains
+from robodyn_ros.simulation.sweeps.tuning import Score, Tuned, unseen, with_gains
 
 ROOT = Path(__file__).parents[1]
 
@@ -194,7 +194,9 @@ def test_what_meets_the_specification_by_more_is_not_better():
 
 
 def test_a_law_is_tuned_if_the_section_names_it_or_else_if_the_study_does(study):
-    assert read_task(study)[1].controllers == ("computed_torque",)
+    whole, task = read_task(study)
+    assert task.controllers == ("computed_torque",)
+    assert unseen(whole, 8).sampling.seed != whole.sampling.seed
     study.write_text(STUDY.replace("  controllers: [computed_torque]\n", ""))
     assert read_task(study)[1].controllers == ("pd", "computed_torque")
     study.write_text(STUDY.replace("{uniform: [0.0, 0.004]}", "{normal: [0.002, 0.0003]}"))  # whose end is infinite

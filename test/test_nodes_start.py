@@ -99,7 +99,9 @@ def test_parameters_are_taken_as_they_are_meant_and_a_misspelt_one_is_not_passed
     controller = graph.start("controller", *words, **given, gains={"hinge": {"freq": 5.0}})
     said = "this node has no such parameter: 'friction.shouldr.coulomb' (is it 'friction.shoulder.coulomb'?)"
     graph.wait(lambda: said in simulator.output, "a warning of the simulator")
-    graph.wait(lambda: "waiting for a robot_description" in controller.output, "what it waits for")
+    said = "waiting for a robot_description: the parameter is empty, and nothing has come on the topic"
+    graph.wait(lambda: said in controller.output, "what it waits for")
+    assert said in graph.diagnostics("controller")["message"]
     assert graph.set("controller", robot_description=NO_LIMIT)[0].successful
     graph.wait(lambda: "waiting for usable joint states" in controller.output, "what it waits for then", 30.0)
     assert graph.call(GetState, "controller/get_state").current_state.label == "active"
@@ -286,17 +288,3 @@ def test_signals_and_a_middleware_that_hangs_with_the_lock_held_change_nothing_b
     for (refused, code, *_), process in zip(cases, processes, strict=True):
         out, err = process.communicate(timeout=60)
         assert (process.returncode, out, err) == (code, "", "error: refused\n" if refused else "")
-
-
-@pytest.mark.parametrize("name", ["controller", "planner"])
-def test_a_node_says_what_it_waits_for(graph, prr, name):
-    said = "waiting for a robot_description: the parameter is empty, and nothing has come on the topic"
-    then = "joint states on the topic /joint_states, which no node publishes"
-    node = graph.start(name)
-    graph.wait(lambda: said in node.output, "a line in the log")
-    found = graph.diagnostics(name)
-    assert found["level"] == "1" and said in found["message"]
-    publisher = graph.talk(String, "robot_description", LATCHED)
-    publisher.publish(String(data=prr))
-    graph.wait(lambda: then in node.output, "what it waits for next")
-    assert then in graph.diagnostics(name)["message"]

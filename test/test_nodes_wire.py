@@ -19,7 +19,7 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.arm_parameters import DescriptionSource
 from robodyn_ros.nodes.common.client_library import RCLError, RMWError
 from robodyn_ros.nodes.common.diagnostics import Faults
-from robodyn_ros.nodes.common.messages import JointOrder, decode, seconds, to_duration
+from robodyn_ros.nodes.common.messages import JointOrder, decode
 from robodyn_ros.nodes.controller.cdr import CdrTemplate, StateReader, Topic, _whole
 
 ARM = ("elevator", "shoulder", "wrist")
@@ -193,10 +193,6 @@ def test_padding_is_no_part_of_a_message():
         if more:
             with pytest.raises(InputError, match="bytes that are no JointState"):
                 decode(padded[:-more], JointState)
-
-
-def test_a_duration_has_the_nearest_nanosecond():
-    assert [seconds(to_duration(time)) for time in (1.001, 2.5)] == [1.001, 2.5]
 
 
 def test_a_template_writes_what_rclpy_writes():

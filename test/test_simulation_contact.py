@@ -169,25 +169,6 @@ def test_pushes_on_links_that_are_fixed_together_add_up() -> None:
     assert not shown.outside.active
 
 
-def test_walls_in_c_and_in_python_are_the_same() -> None:
-    robot = rd.load_robot(URDF / "prr.urdf")
-    kinematics = rd.Kinematics(robot, compiled=False)
-    free = plant(robot, q0=robot.home)
-    free.apply([150.0, 8.0, -3.0])
-    free.step(75)
-    velocity = kinematics.jacobian("tool", free.q)[:3] @ free.qd
-    wall = Wall("tool", kinematics.pose("tool", free.q)[:3, 3], -velocity, 1e4, 0.5, 0.2)
-    free.step(75)
-    ends = []
-    for compiled in (True, False):
-        shown = plant(robot, wall, compiled=compiled, q0=robot.home)
-        shown.apply([150.0, 8.0, -3.0])
-        shown.step(150)
-        ends.append(shown.q)
-    assert np.abs(ends[0] - free.q).max() > 1e-3  # it was in the way
-    assert_allclose(ends[0], ends[1], atol=1e-10)
-
-
 def test_a_push_is_that_of_mujoco() -> None:
     """A push on the hand, at a point, moves both plants alike."""
     pytest.importorskip("mujoco")
