@@ -47,7 +47,6 @@ BAD = {
     ("viewer", "wrong type"): ({"port": "http"}, "port"),
     ("markers", "no such layer"): ({"layers": ["com", "masses"]}, "layers: masses: there are com, gravity"),
     ("markers", "no such tool"): ({"tool": "gripper"}, "error: tool: 'gripper' is not in the robot"),
-    ("simulator", "no description"): ({"robot_description": ""}, "robot_description"),
     ("simulator", "a misspelt description"): (
         {"robot_description": "", "robot_descripton": "prr"},
         "the parameter is empty ('robot_descripton' is no parameter)",
