@@ -79,9 +79,8 @@ class CommissionerNode(ExceptionGuard, Node):  # type: ignore[misc]
         whole = arm_parameters.read_description(self, parameters[arm_parameters.DESCRIPTION])
         arm_parameters.declare_joints(self, whole, "~/commands", read_only=True)
         arm_parameters.declare_locked(self, whole, "the middle of its range", read_only=True)
-        free: list[str] = parameters["joints"]
-        locked = arm_parameters.locked_positions(parameters, LockedJoints(whole, free))
-        robot = chosen_joints(whole, free, locked).robot
+        locked = arm_parameters.locked_positions(parameters, LockedJoints(whole, parameters["joints"]))
+        robot = chosen_joints(whole, parameters["joints"], locked).robot
         arm_parameters.declare_transmissions(self, robot)
         mention_unknown(self)
         self._settings = parameters.settings(CommissionerSettings)
