@@ -58,8 +58,9 @@ def recorded(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def result(recorded):
-    """Of one call."""
-    return rd.identify(URDF, recorded / "train.mcap", armature=False, effort="measured")
+    """Of one call with a path and a recording."""
+    both = recorded / "train.mcap", read_recording(recorded / "unseen", ROBOT.joint_names)
+    return rd.identify(URDF, both, armature=False, effort="measured")
 
 
 def test_one_call_identifies_and_plots(result):
