@@ -111,7 +111,6 @@ MORE = {
         "test_the_payload_is_found_and_adopted_and_a_hold_or_the_end_of_the_node_ends_the_motion",
     ),
     "test_nodes_recovery.py": ("test_a_node_that_is_told_to_end_leaves_the_graph_at_once[simulator]",),
-    "test_nodes_start.py": ("test_a_node_says_what_it_waits_for_and_goes_on_saying_it[planner]",),
     "test_nodes_states.py": ("test_in_simulated_time_a_stamp_from_afar_is_no_time[off]",),
     "test_planning_jerk.py": ("[inf-collocation]", "[400.0-collocation]", "[jerk2-time scaling]"),
 }

@@ -5,7 +5,7 @@
 //
 // The history is a file of numbers (double). Each period has: t, positions (N), velocities (N), and what is asked of the
 // arm before the update: 0 nothing; 1 a reference: has velocities and efforts, then joints, q, qd, effort (N each); 2 a trajectory:
-// points, columns, degree, has efforts, when it begins from now on or NaN, joints (columns), then for each point its time and its rows; 3 hold; 4 parameters: how many
+// points, columns, degree, efforts of each point, when it begins from now on or NaN, joints (columns), then for each point its time and its rows; 3 hold; 4 parameters: how many
 // lines of changes.txt; 5 publishers of references; 6 reference interfaces (4 N), chained; 7 the life cycle, off and on;
 // 8 a pose of the tool: frame, position, orientation (x, y, z, w); 9 a twist of it; 10 a wrench of it; 11 tare; 12 speed of
 // trajectories; 13 as 2, and 14 as 1, and a hold at once. Frames are: 0 none, the links, then those of FRAMES.
@@ -167,7 +167,7 @@ int main(int count, char ** options)
       const std::size_t points = static_cast<std::size_t>(shape[0]), columns = static_cast<std::size_t>(shape[1]);
       auto message = std::make_shared<trajectory_msgs::msg::JointTrajectory>();
       if (!std::isnan(shape[4])) {
-        message->header.stamp = rclcpp::Time(nanoseconds + static_cast<std::int64_t>(std::llround(shape[4] * 1e9)));
+        message->header.stamp = rclcpp::Time(time.nanoseconds() + static_cast<std::int64_t>(std::llround(shape[4] * 1e9)));
       }
       for (const double joint : history.numbers(columns)) message->joint_names.push_back(arm_joints[static_cast<int>(joint)]);
       for (std::size_t k = 0; k < points; ++k) {
@@ -178,7 +178,7 @@ int main(int count, char ** options)
         point.positions = history.numbers(columns);
         if (shape[2] > 1.0) point.velocities = history.numbers(columns);
         if (shape[2] > 3.0) point.accelerations = history.numbers(columns);
-        if (shape[3] > 0.0) point.effort = history.numbers(columns);
+        point.effort = history.numbers(static_cast<std::size_t>(shape[3]));
         message->points.push_back(point);
       }
       node->subscription<trajectory_msgs::msg::JointTrajectory>().callback(message);

@@ -14,6 +14,7 @@ import pytest
 from PIL import Image
 
 import robodyn_ros as rd
+from robodyn_ros.cli.compare import _cell
 from robodyn_ros.cli.main import main
 from robodyn_ros.control.laws.tool import ToolLaw
 from robodyn_ros.errors import SimulationError
@@ -176,6 +177,9 @@ def test_figures_of_a_run():
     assert figures["saturated"] == pytest.approx(np.log(3.0) / 8.0, abs=2e-4)
     never = ComparedRun(t, 1.0 + 0.0 * error, np.ones((8001, 1)), error, np.ones(1))
     assert never.figures(motion)["settling_time"] == [0.0]  # it was never away
+    (joint,) = rd.load_robot(ROOT / "urdf/r.urdf").joints
+    for limit, said in ((6.0, "50%"), (0.0, "none"), (np.inf, "none")):
+        assert _cell("Of the limit", figures | {"limit": limit}, joint) == said
 
 
 def test_every_law_that_follows_is_compared_by_default():

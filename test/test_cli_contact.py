@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 import yaml
 from numpy.testing import assert_allclose
+from recordings import table
 
 from robodyn_ros.cli.main import main
 from robodyn_ros.cli.verb import ExitCode
 from robodyn_ros.control.contact import BLOCK, block_maxima, extreme, propose_thresholds
 from robodyn_ros.errors import InputError
+from robodyn_ros.identification.recording import read_recording
 
 PRR = str(Path(__file__).parents[1] / "urdf" / "prr.urdf")
 
@@ -88,3 +90,8 @@ def test_drives_that_carry_the_arm_are_no_contact(tmp_path: Path, command) -> No
     command.out("simulate", PRR, "--tour", "-p", "drive_adds:=[gravity]", *carried, "--out", free, code=None)
     seen = [command.json("contact", PRR, free, *given)["seen"] for given in (carried, [])]
     assert seen[0][0] < 20.0 < 150.0 < seen[1][0]  # [N] at the elevator, which carries 196 N
+    names = ("elevator", "shoulder", "wrist")
+    found = read_recording(free, names)
+    t, commanded = found.commanded
+    table(free, names, t, position=found.position.values[: len(t)], effort=commanded)
+    assert command.json("contact", PRR, free, *carried)["seen"][0] > 150.0  # what is measured has it already

@@ -43,6 +43,8 @@ def recorded(tmp_path_factory):
     for name, seed in (("train.mcap", 1), ("unseen", 2)):
         q, effort = motion(seed)
         Bag().states("/arm/joint_states", ROBOT.joint_names, T, position=q, effort=effort).write(folder / name)
+    bag = Bag().states("/joint_states", ROBOT.joint_names, T, position=q).arrays("/commands", T, effort)
+    bag.write(folder / "commanded")
     held = rd.Payload("hand", 1.3, (0.03, 0.0, 0.11))
     q, effort = motion(3, payload=held, inertial=RNEA(ROBOT).parameters.inertial)
     table(folder / "held.csv", ROBOT.joint_names, T, position=q, effort=effort)
@@ -56,8 +58,9 @@ def recorded(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def result(recorded):
-    """Of one call."""
-    return rd.identify(URDF, recorded / "train.mcap", armature=False, effort="measured")
+    """Of one call with a path and a recording."""
+    both = recorded / "train.mcap", read_recording(recorded / "unseen", ROBOT.joint_names)
+    return rd.identify(URDF, both, armature=False, effort="measured")
 
 
 def test_one_call_identifies_and_plots(result):
@@ -169,6 +172,7 @@ def test_json_says_everything(recorded, command):
     assert found["improved"] and found["rank"] == 13 and len(found["combinations"]) == 13
     (recording,), (unseen,) = found["recordings"], found["validated_on"]
     assert recording["effort"] == "measured" and recording["periods"] == 0 and unseen["samples"] > 100
+    assert unseen["delay"] == recording["delay"]
     assert abs(recording["delay"]) < 4.0 * recording["delay_error"] < 2e-3
     for joint in ROBOT.joint_names:
         errors = {name: found["errors"][name][joint]["relative"] for name in found["errors"]}
@@ -212,6 +216,7 @@ def test_finds_a_payload(recorded, command):
         ([URDF, "train.mcap", "--gap", "0"], "gap: must be within"),
         ([URDF, "train.mcap", "--command-joints", "lift,wrist"], "--command-joints: has no joint elevator, shoulder"),
         ([URDF, "train.mcap", "--effort", "commanded"], "there are no commands"),
+        ([URDF, "commanded", "--validate", "unseen"], "unseen: there are no commands"),
     ],
 )
 def test_what_is_wrong_is_said(recorded, monkeypatch, command, arguments, said):

@@ -134,14 +134,6 @@ def test_a_study_is_of_the_chosen_joints(verb, where, folder, command):
     same(found[1], found[0])
 
 
-@pytest.mark.thorough
-def test_identification_has_the_parameters_of_the_chosen_joints(folder, said, command):
-    said("excite", "fixed.urdf", "--period", "4", "--periods", "1", "--out", "motion.json")
-    command.out("simulate", "fixed.urdf", "--motion", "motion.json", "--out", "recording.csv")
-    expected = said("identify", "fixed.urdf", "recording.csv")
-    same(said("identify", "grip.urdf", "recording.csv", *CHOSEN), expected, 1e-4)
-
-
 NEEDED = {
     "plan": ["--to", GOAL],
     "export": ["--language", "c", "--out", "-"],

@@ -165,6 +165,7 @@ MISTAKES = {
     "simulate PRR --joints wirst": "(is it 'wrist'?)",
     "simulate PRR --tip hnd": "error: --tip: 'hnd' is not in the robot",
     "simulate PRR --lock wrist": "--lock: must be a joint's name and its position",
+    "simulate PRR --lock wrist=2.2": "error: --lock: joint 'wrist'",
     "simulate PRR --lock wirst=0.1": "error: --lock: 'wirst' is not in the robot",
     "simulate PRR --to shoulder=nan": "--to: the position of 'shoulder' must be a finite number, not 'nan'",
     "simulate PRR --to 0.3,l,0": "--to: the position of 'shoulder' must be a finite number, not 'l'",

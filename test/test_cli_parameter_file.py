@@ -236,7 +236,7 @@ def test_the_joints_of_the_command_line_override_those_of_a_file_in_the_viewer(o
     ("options", "joints"),
     [
         ([], ["wrist", "elevator", "shoulder"]),
-        (["--lock", "elevator=1"], ["wrist", "shoulder"]),
+        (["--lock", "elevator=2.1"], ["wrist", "shoulder"]),
         (["--joints", "shoulder,wrist"], ["shoulder", "wrist"]),
     ],
 )

@@ -20,7 +20,7 @@ from robodyn_ros.control.parameter_file import FileParameters, read_parameters
 from robodyn_ros.simulation.sweeps.backends import in_process
 from robodyn_ros.simulation.sweeps.study_reader import read_task
 from robodyn_ros.simulation.sweeps.sweep import column
-from robodyn_ros.simulation.sweeps.tuning import Score, with_gains
+from robodyn_ros.simulation.sweeps.tuning import Score, Tuned, unseen, with_gains
 
 ROOT = Path(__file__).parents[1]
 
@@ -166,7 +166,7 @@ def test_ctrl_c_keeps_what_is_done(study, tmp_path, capsys, monkeypatch):
     assert len(column(out / "results.parquet", "case")) == 16
 
 
-def test_tuned_gains_are_better_on_cases_that_nobody_saw_and_the_node_loads_them(study, tmp_path, capsys):
+def test_tuned_gains_are_better_on_cases_that_nobody_saw_and_the_node_loads_them(study, tmp_path, capsys, monkeypatch):
     file = tmp_path / "tuned.yaml"
     code = main(["tune", str(study), "--out", str(file), "--workers", "0", "--json"])
     said = json.loads(capsys.readouterr().out)
@@ -174,7 +174,7 @@ def test_tuned_gains_are_better_on_cases_that_nobody_saw_and_the_node_loads_them
     assert (before["cases"], after["cases"]) == (12, 12)
     assert after["violation"] < before["violation"]
     assert after["met"] > before["met"]
-    assert code == (0 if after["violation"] <= 0.0 else 1)
+    assert code == 0 and after["violation"] <= 0.0
     assert 5.0 <= said["gains"]["shoulder"]["natural_frequency"] <= 40.0
     # What the node makes of the file is what was tuned.
     robot = rd.load_robot(ROOT / "urdf/rr.urdf")
@@ -183,6 +183,10 @@ def test_tuned_gains_are_better_on_cases_that_nobody_saw_and_the_node_loads_them
     assert values.unused() == []
     omega = np.array([said["gains"][name]["natural_frequency"] for name in robot.joint_names])
     np.testing.assert_allclose(law.kp, omega**2, rtol=1e-12)
+    missed = Score(0.01, 0.2, 11, 12)
+    monkeypatch.setattr("robodyn_ros.cli.tune.tune", lambda *_: [Tuned("computed_torque", said["gains"], missed, 1)])
+    monkeypatch.setattr("robodyn_ros.cli.tune._compare", lambda *_: [missed, missed])
+    assert main(["tune", str(study), "--out", str(file), "--workers", "0"]) == 1
 
 
 def test_what_meets_the_specification_by_more_is_not_better():
@@ -190,7 +194,9 @@ def test_what_meets_the_specification_by_more_is_not_better():
 
 
 def test_a_law_is_tuned_if_the_section_names_it_or_else_if_the_study_does(study):
-    assert read_task(study)[1].controllers == ("computed_torque",)
+    whole, task = read_task(study)
+    assert task.controllers == ("computed_torque",)
+    assert unseen(whole, 8).sampling.seed != whole.sampling.seed
     study.write_text(STUDY.replace("  controllers: [computed_torque]\n", ""))
     assert read_task(study)[1].controllers == ("pd", "computed_torque")
     study.write_text(STUDY.replace("{uniform: [0.0, 0.004]}", "{normal: [0.002, 0.0003]}"))  # whose end is infinite

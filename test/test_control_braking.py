@@ -65,6 +65,16 @@ def test_a_joint_that_becomes_slower_is_not_let_go_of_however_fast_it_was_thrown
     assert said(arm)[:2] == ("GROWS_FASTER", 1)
 
 
+def test_a_joint_that_is_let_go_of_gets_no_effort_again_while_its_effort_falls_at_the_rate_limit():
+    """However slow it becomes meanwhile."""
+    arm = Arm(reactions=FaultReactions(publisher=("hold", 60.0)), rate_limit=np.full(3, 1500.0))
+    arm.loop.set_publisher_conflict("two of them")
+    *commands, last = [arm.state(qd=speed * ONE[1]) for speed in (1.0, 1.0, 2.7, 2.8, 2.9, 2.0, 1.0)]
+    efforts = [each.effort[1] for each in commands[-4:]]
+    np.testing.assert_allclose(efforts, [efforts[0], efforts[0] + 15.0, efforts[0] + 30.0, 0.0], atol=1e-9)
+    assert efforts[0] < -30.0 and last is None
+
+
 @pytest.mark.parametrize("kind", ["publisher", "states"])
 def test_what_a_joint_gains_while_no_state_comes_is_not_held_against_its_drive(kind):
     """Whether another fault follows, or the one of missing states, which recurred and is latched."""

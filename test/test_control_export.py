@@ -599,6 +599,8 @@ def test_an_update_neither_allocates_nor_locks(prr: Exported) -> None:
     [
         ([REFERENCE, 1, *np.zeros(12)], "reference refused: it needs names"),
         ([TRAJECTORY, 1, 0, 1, 0, np.nan, 0.3], "trajectory refused: it names no joint"),
+        ([TRAJECTORY, 1, 2, 1, 1, np.nan, 0, 1, 0.3, 0.1, 0.1, 5.0], "trajectory refused: every point needs"),
+        ([POSE, 0, *STANDS, 0.0, 0.0, 0.0, 0.98], "target_pose refused: its orientation must be a quaternion"),
         ([REFERENCE, 1, 1, 1, 1, *STANDS, 0.0, np.nan, *np.zeros(4)], "joint 'joint2' gets no finite numbers"),
     ],
 )
@@ -609,11 +611,15 @@ def test_a_reference_without_joints_or_numbers_is_refused(prr: Exported, message
     np.testing.assert_array_equal(efforts, expected)
 
 
-def test_a_reference_of_positions_alone_has_no_velocity_and_no_effort(prr: Exported) -> None:
+def test_a_reference_of_positions_alone_has_their_velocity_and_no_effort(prr: Exported) -> None:
+    speed, rest = np.full(3, 0.05), np.zeros(3)
     alone, whole = (
-        history_of(prr, standing(100, {20: [REFERENCE, more, 1, 1, 1, *STANDS, *np.zeros(6)]}))[0] for more in (0, 1)
-    )
-    np.testing.assert_array_equal(alone, whole)
+        history_of(prr, standing(100, {
+            k: [REFERENCE, more, 1, 1, 1, *(STANDS + speed * PERIOD * (k - 20)), *speed, *rest] for k in range(20, 100)
+        }))[0][-1]
+        for more in (0, 1)
+    )  # fmt: skip
+    np.testing.assert_allclose(alone, whole, rtol=1e-4)
 
 
 def test_drives_in_mit_mode_give_the_effort_at_the_state(prr: Exported) -> None:
@@ -650,10 +656,21 @@ def test_without_states_after_a_switch_the_last_gravity_stays(prr: Exported) -> 
 def test_without_usable_states_the_commands_stay_until_a_reaction_is_due_and_are_zero_after_it(prr: Exported) -> None:
     rows = np.array(standing(800)).reshape(800, -1)
     rows[500:, 1:4] = np.nan
-    efforts, _, code = history_of(prr, rows.ravel().tolist())
-    assert code == 0
+    rows[700:, 0] += 0.5
+    efforts, said, code = history_of(prr, rows.ravel().tolist())
+    assert code == 0 and "published 4500\n" in said and said.count("no update for 0.501 s") == 1
     np.testing.assert_array_equal(efforts[500:505], efforts[495:500])
     assert efforts[550].all() and not efforts[-1].any()
+
+
+def test_each_part_of_a_chained_reference_counts(prr: Exported) -> None:
+    efforts = []
+    for changed in np.eye(4):
+        given = [CHAINED, *STANDS, *np.repeat(0.01 * changed[1:], 3)]
+        found, said, code = history_of(prr, standing(200, dict.fromkeys(range(50, 200), given)))
+        assert code == 0 and "fault" not in said
+        efforts.append(found[-1])
+    assert np.abs(np.subtract(efforts[1:], efforts[0])).min() > 1e-5, efforts
 
 
 @pytest.mark.parametrize("left", ["gravity", "zero", "damping"])
@@ -783,7 +800,7 @@ def test_a_clock_that_is_set_stops_no_motion(prr: Exported) -> None:
     start, goal = 0.1 + np.zeros(n), np.array([0.15, 0.0, 0.18])
     rows: list[float] = []
     for k in range(periods):
-        asked = [TRAJECTORY, 1, n, 3, 0, np.nan, 0, 1, 2, duration, *goal, *np.zeros(n)] if k == 20 else [NOTHING]
+        asked = [TRAJECTORY, 1, n, 3, 0, 0.0, 0, 1, 2, duration, *goal, *np.zeros(n)] if k == 20 else [NOTHING]
         part = min(max(PERIOD * (k - 20) / duration, 0.0), 1.0)
         q = start + (goal - start) * part**2 * (3.0 - 2.0 * part)
         qd = (goal - start) * 6.0 * part * (1.0 - part) / duration
@@ -939,12 +956,16 @@ def test_other_values_of_fixed_parameters_are_refused(prr: Exported) -> None:
             for moments in ("1\t0\t0\t1\t0\t2.1", "1\t1.1\t0\t1\t0\t1", "1\t0.5\t0.5\t1\t-0.6\t1")
         ),
         ("on_deactivate", "damping", "on_deactivate: 'damping' is that of drives in MIT mode"),
-        ("externally_supported", "false", ""),
         ("gravity", "0.0\t0.0\t-60.0", ""),
         ("payload.inertia", "1\t0\t0\t0.3\t0\t0.699999999999", ""),  # of a disc, but for rounding
     ):
         _, said, code = history_of(with_parameters(prr, **{name: value}), [])
         assert (code, why in said) == ((3, True) if why else (0, True)), said
+    held, weak = with_parameters(prr, externally_supported="false"), "effort_limits.joint1"
+    _, said, code = history_of(held, standing(100, {50: [CHANGE, 1]}), changes=f"{weak}\tdouble\t1.0\n")
+    assert code == 0 and "parameters are refused" in said
+    _, said, code = history_of(with_parameters(prr, externally_supported="false", **{weak: "1.0"}), [])
+    assert code == 3 and "is below what holds the arm" in said
     # A damping of 700/s, 100 times the natural frequency, needs a period as short as a natural frequency of 700/s.
     quick = (("natural_frequency", "700.0"), ("damping_ratio", "100.0"), ("natural_frequency", "1000.0"))
     said = [history_of(with_parameters(prr, **{f"gains.joint1.{name}": value}), [])[1] for name, value in quick]

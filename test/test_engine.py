@@ -55,6 +55,8 @@ def test_compiled_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert_allclose(gravity(), first, rtol=0)
     assert [*cache.glob("*.so")] == [entry]
     assert not [*cache.glob(".*")], "temporary files are left behind"
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative"), monkeypatch.setenv("HOME", str(cache))
+    assert library.cache_folder() == cache / ".cache" / "robodyn_ros"
 
 
 @pytest.mark.parametrize(

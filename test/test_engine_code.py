@@ -3,8 +3,10 @@
 
 """The generated code: its sines and cosines, every operation, and what it is bound to Python with."""
 
+import ctypes
 import gc
 from collections.abc import Callable, Sequence
+from mmap import PAGESIZE, mmap
 
 import casadi as ca
 import mpmath
@@ -15,6 +17,7 @@ from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
 from robodyn_ros.engine import Kernel, Program, digest
+from robodyn_ros.engine.kernel import FEW
 from robodyn_ros.engine.listing import BINARY, UNARY
 from robodyn_ros.errors import RobodynError
 
@@ -74,7 +77,7 @@ def sines_of(count: int) -> Kernel:
 def test_angles_that_are_too_long(x: float) -> None:
     """They take another way, which is as good as the argument; and leave their neighbours alone."""
     sines, given = sines_of(3), np.array([0.3, x, -1.2])
-    for found in (sines.call(given), [many[5] for many in sines.call(np.tile(given, (9, 1)))]):
+    for found in (sines.call(given), [many[5] for many in sines.call(np.tile(given, (FEW + 1, 1)))]):
         assert_allclose(found, [np.sin(given), np.cos(given)], rtol=0, atol=1e-15)
 
 
@@ -86,9 +89,19 @@ def test_no_number_stays_no_number(bad: float) -> None:
     sines.evaluate()
     assert np.isnan([result[1] for result in sines.results]).all()
     assert_allclose([result[[0, 2]] for result in sines.results], [np.sin([0.3, -1.2]), np.cos([0.3, -1.2])])
-    for given in ([0.3, bad, -1.2], [[0.3, 1.0, 2.0]] * 8 + [[0.3, bad, -1.2]]):
+    wrong, many = [0.3, bad, -1.2], [[0.3, 1.0, 2.0]] * FEW
+    for given in (wrong, [wrong, *many], [*many, wrong]):
         with pytest.raises(rd.InputError, match="x: must be finite"):
             sines.call(np.array(given))
+
+
+def test_nothing_behind_the_last_state_is_read() -> None:
+    """The page there cannot be read, which would end the process."""
+    memory = mmap(-1, 3 * PAGESIZE)
+    count = 3 * (FEW + 1)
+    states = np.frombuffer(memory, count=count, offset=2 * PAGESIZE - 8 * count).reshape(-1, 3)
+    assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(states.ctypes.data + states.nbytes), PAGESIZE, 0) == 0
+    assert_allclose(sines_of(3).call(states)[1], 1.0)
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 11])
@@ -97,7 +110,7 @@ def test_each_number_is_checked_although_no_result_depends_on_it(width: int) -> 
     assert found.call(np.full(width, 0.1)) == 1.0
     for bad in range(width):
         given = np.where(np.arange(width) == bad, np.nan, 0.1)
-        for each in (given, np.tile(given, (9, 1))):
+        for each in (given, np.tile(given, (FEW + 1, 1))):
             with pytest.raises(rd.InputError, match="x: must be finite"):
                 found.call(each)
 

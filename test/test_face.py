@@ -184,8 +184,8 @@ def test_one_call_compares_and_plots(tmp_path: Path) -> None:
 def test_one_call_plans_and_plots(robot: rd.Robot) -> None:
     from matplotlib import pyplot
 
-    result = rd.plan(robot, {"elevator": 0.3, "shoulder": -1.0}, method="time-scaling")
-    assert result.plan.solved
+    result = rd.plan(robot, {"elevator": 0.3, "shoulder": -1.0}, method="time-scaling", payload=rd.Payload("hand", 0.5))
+    assert result.plan.solved and result.problem.dynamics.parameters.payload.mass == 0.5
     np.testing.assert_allclose(result.plan.q[-1], [0.3, -1.0, 0.0], atol=1e-9)
     grid = result.plot()
     assert grid[1][1].get_ylabel() == "velocity [rad/s]"

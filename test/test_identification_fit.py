@@ -275,7 +275,7 @@ def test_stribeck_friction():
                 parameter = found.parameter(f"{quantity}({joint.name})")
                 assert (parameter.identified, parameter.reason, parameter.unit) == (True, "", unit)
     without = identify(PRR, replace(samples, effort=samples.effort + more))
-    assert (found.fit.rms < without.fit.rms).all()
+    assert (found.fit.rms < without.fit.rms).all() and found.rank == without.rank
     assert not without.stribeck_amplitude.any()
 
 

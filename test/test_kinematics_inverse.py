@@ -168,7 +168,7 @@ def test_what_cannot_be_reached(prr: str) -> None:
     assert with_limits.outcome == "not_found"  # level with the shoulder, but not pointing up
     assert "not found from 5 starts" in with_limits.reason
     beyond = kinematics.pose("tool", [1.0, 0.5, 2.5])  # the wrist may turn to 2.1
-    stopped = inverse.solve(beyond, [1.0, 0.5, 2.0], task=Task.planar())
+    stopped = inverse.solve(beyond, [1.0, 0.5, 2.5], task=Task.planar())
     branches = PlanarInverse(robot, "tool").solve_pose(beyond)
     assert branches.reachable
     assert not branches.within_limits

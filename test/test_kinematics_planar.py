@@ -142,6 +142,7 @@ def test_what_a_planar_arm_cannot_do(prr: str) -> None:
     tilted[:3, :3] = Pose.from_xyz_rpy((0, 0, 0), (0.1, 0, 0)).rotation @ tilted[:3, :3]
     assert inverse.solve_pose(beside).reason == "out of the plane of the arm by 0.02 m"
     assert inverse.solve_pose(beside).margin == pytest.approx(-0.02)
+    assert inverse.solve_pose(beside, slack=0.03).reachable
     assert "cannot tilt" in inverse.solve_pose(tilted).reason
     two = PlanarInverse(rd.load_robot(ARMS["rr"]), "tool")
     other = Kinematics(rd.load_robot(ARMS["rr"]), compiled=False).pose("tool", [0.3, 0.8])

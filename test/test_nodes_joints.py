@@ -18,7 +18,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import robodyn_ros as rd
 from robodyn_ros.errors import InputError, LimitError, NotReadyError, OrderError
-from robodyn_ros.nodes.common.arm_parameters import locked_position
+from robodyn_ros.nodes.common.arm_parameters import locked_positions
 from robodyn_ros.nodes.common.messages import JointOrder
 from robodyn_ros.nodes.common.watch import merged_values
 from robodyn_ros.nodes.controller import locked_model
@@ -55,9 +55,10 @@ def test_a_continuous_joint_that_carries_the_arm_is_where_it_is_in_any_turn(prr,
 
 def test_a_joint_is_locked_within_its_limits(prr):
     arm = rd.load_robot(prr)
-    assert locked_position({"locked_joints.shoulder": arm.upper[1]}, arm, "shoulder") == arm.upper[1]
+    joints, most = rd.robot.LockedJoints(arm, ["elevator", "wrist"]), arm.upper[1]
+    assert locked_positions({"locked_joints.shoulder": most}, joints) == {"shoulder": most}
     with pytest.raises(LimitError, match=r"^locked_joints\.shoulder: .*'shoulder'"):
-        locked_position({"locked_joints.shoulder": arm.upper[1] + 1e-3}, arm, "shoulder")
+        locked_positions({"locked_joints.shoulder": most + 1e-3}, joints)
 
 
 @pytest.mark.parametrize("realtime", ["auto", "off"])

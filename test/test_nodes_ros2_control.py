@@ -37,13 +37,14 @@ def test_the_files_agree(prr, tmp_path):
     manager, hardware = read_controller_manager(CONTROLLERS), ET.parse(HARDWARE).getroot()
     robot = load_robot(with_hardware(prr, HARDWARE))
     assert manager.controllers == ("joint_state_broadcaster", "forward_effort_controller")
+    assert manager.commands == "/forward_effort_controller/commands"
     assert manager.joints == robot.joint_names == tuple(joint.get("name") for joint in hardware.iter("joint"))
     for joint in hardware.iter("joint"):
         assert [tag.get("name") for tag in joint.iter("command_interface")] == ["effort"]
         assert {"position", "velocity"} <= {tag.get("name") for tag in joint.iter("state_interface")}
     assert float(topics()["trigger_joint_command_threshold"]) < 0.0
     text = (EXAMPLE / "README.md").read_text(encoding="utf-8")
-    for name in (manager.commands.split("/")[1], *list(topics().values())[:2], CONTROLLERS.name, HARDWARE.name):
+    for name in (manager.efforts, *list(topics().values())[:2], CONTROLLERS.name, HARDWARE.name):
         assert name in text
     anywhere.write_text(re.sub(r"^(\w+:)", r"/**/\1", CONTROLLERS.read_text(encoding="utf-8"), flags=re.MULTILINE))
     assert read_controller_manager(anywhere)[1:] == manager[1:]

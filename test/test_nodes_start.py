@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from changed_node import changed, shorten
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 from sensor_msgs.msg import JointState
@@ -48,7 +47,6 @@ BAD = {
     ("viewer", "wrong type"): ({"port": "http"}, "port"),
     ("markers", "no such layer"): ({"layers": ["com", "masses"]}, "layers: masses: there are com, gravity"),
     ("markers", "no such tool"): ({"tool": "gripper"}, "error: tool: 'gripper' is not in the robot"),
-    ("simulator", "no description"): ({"robot_description": ""}, "robot_description"),
     ("simulator", "a misspelt description"): (
         {"robot_description": "", "robot_descripton": "prr"},
         "the parameter is empty ('robot_descripton' is no parameter)",
@@ -100,7 +98,9 @@ def test_parameters_are_taken_as_they_are_meant_and_a_misspelt_one_is_not_passed
     controller = graph.start("controller", *words, **given, gains={"hinge": {"freq": 5.0}})
     said = "this node has no such parameter: 'friction.shouldr.coulomb' (is it 'friction.shoulder.coulomb'?)"
     graph.wait(lambda: said in simulator.output, "a warning of the simulator")
-    graph.wait(lambda: "waiting for a robot_description" in controller.output, "what it waits for")
+    said = "waiting for a robot_description: the parameter is empty, and nothing has come on the topic"
+    graph.wait(lambda: said in controller.output, "what it waits for")
+    assert said in graph.diagnostics("controller")["message"]
     assert graph.set("controller", robot_description=NO_LIMIT)[0].successful
     graph.wait(lambda: "waiting for usable joint states" in controller.output, "what it waits for then", 30.0)
     assert graph.call(GetState, "controller/get_state").current_state.label == "active"
@@ -287,23 +287,3 @@ def test_signals_and_a_middleware_that_hangs_with_the_lock_held_change_nothing_b
     for (refused, code, *_), process in zip(cases, processes, strict=True):
         out, err = process.communicate(timeout=60)
         assert (process.returncode, out, err) == (code, "", "error: refused\n" if refused else "")
-
-
-@pytest.mark.parametrize("name", ["controller", "planner"])
-def test_a_node_says_what_it_waits_for_and_goes_on_saying_it(graph, prr, name):
-    said = "waiting for a robot_description: the parameter is empty, and nothing has come on the topic"
-    then = "joint states on the topic /joint_states, which no node publishes"
-    node = graph.start(name, via=changed(shorten, {"nodes.common.client_library:REPEAT": 0.5}))
-    graph.wait(lambda: said in node.output, "a line in the log")
-    found = graph.diagnostics(name)
-    assert found["level"] == "1" and said in found["message"]
-    graph.wait(lambda: node.output.count(said) >= 2, "the line again")
-    levels = [line.partition("]")[0] for line in node.output.splitlines() if said in line]
-    assert levels[:2] == ["[INFO", "[WARN"]  # at an orderly start the input comes soon
-    publisher = graph.talk(String, "robot_description", LATCHED)
-    publisher.publish(String(data=prr))
-    graph.wait(lambda: then in node.output, "what it waits for next")
-    assert then in graph.diagnostics(name)["message"]
-    count = node.output.count(said)
-    graph.wait(lambda: node.output.count(then) >= 2, "the same again")
-    assert node.output.count(said) == count

@@ -19,6 +19,7 @@ from robodyn_ros import load_robot
 from robodyn_ros.control.core_library import core_structs
 from robodyn_ros.control.parameter_file import read_parameters
 from robodyn_ros.errors import ConfigurationError, NotReadyError, RobotDescriptionError
+from robodyn_ros.nodes.common import client_library
 from robodyn_ros.nodes.common.diagnostics import MOST_DIFFERENT, PAUSE, ExceptionGuard, Faults
 from robodyn_ros.nodes.common.launching import accepted, chosen_joints, parameter_files, read_arm, read_urdf, root_link
 from robodyn_ros.nodes.common.watch import Watch, check_start, rest_position
@@ -292,6 +293,23 @@ def test_a_second_publisher_of_the_node_s_own_name_counts_if_it_stays():
     assert (conflicts.scan(2), conflicts.scan(1)) == ("", "joint_states has 2 publishers (driver, gripper), not 1")
 
 
+def test_a_missing_input_is_said_at_the_second_check_and_again_after_a_while_as_a_warning(monkeypatch):
+    """A check every second; "" stands for no missing input."""
+    said, told, checks, now = [], [], [], 0
+    awaited = ["a", "", "a", "a", "a", "a", "a", "b", "b", "", "b"]
+    monkeypatch.setattr(client_library, "REPEAT", 3.0)
+    monkeypatch.setattr(client_library, "monotonic", lambda: 100.0 + now)
+    monkeypatch.setattr(client_library, "steady_timer", lambda node, period, check: checks.append(check))
+    log = SimpleNamespace(info=lambda text: said.append((now, text)), warning=lambda text: said.append((-now, text)))
+    node = SimpleNamespace(get_logger=lambda: log)
+    client_library.say_awaited(node, lambda: awaited[now], lambda: told.append(now))
+    while now < len(awaited):
+        checks[0]()
+        now += 1
+    assert said == [(3, "waiting for a"), (-6, "waiting for a"), (8, "waiting for b")]
+    assert told == [0, 1, 2, 7, 9, 10]
+
+
 def test_what_the_launch_files_read(tmp_path):
     for folder in ("urdf", "config"):
         (tmp_path / folder).mkdir()
@@ -299,18 +317,20 @@ def test_what_the_launch_files_read(tmp_path):
     own.write_text('<robot name="a"><joint><child link="tip"/></joint><link name="tip"/><link name="root"/></robot>')
     config = tmp_path / "config" / "arm.yaml"
     config.write_text("/**: {ros__parameters: {seed: 1}}\n/**/simulator: {ros__parameters: {seed: 2}}")
+    other = tmp_path / "other.yaml"
+    other.write_text(config.read_text().replace("2", "3"))
     urdf = own.read_text()
     assert read_urdf("arm", tmp_path) == read_urdf(str(own), tmp_path) == urdf
     assert root_link(urdf) == "root"
     assert parameter_files(str(own), "", tmp_path, "simulator") == []
-    for given in ("", str(config)):
+    for given, seed in (("", 2), (str(other), 3)):
         for namespace in ("", "left"):  # where a file that names nodes without a namespace would have no effect
             (made,) = parameter_files("arm", given, tmp_path, "simulator", namespace)
-            assert read_parameters(Path(made), "any") == {"seed": 2}
+            assert read_parameters(Path(made), "any") == {"seed": seed}
         (made,) = parameter_files("arm", given, tmp_path, "viewer", named=True)
         assert read_parameters(Path(made), "any") == {}
         (made,) = parameter_files("arm", given, tmp_path, "simulator", "left", named=True)
-        assert read_parameters(Path(made), "any") == {"seed": 2}
+        assert read_parameters(Path(made), "any") == {"seed": seed}
     with pytest.raises(ConfigurationError, match=r"robot: leg: cannot be read.*; the arms of this package are arm$"):
         read_urdf("leg", tmp_path)
     with pytest.raises(ConfigurationError, match=r"robot: no/such.urdf: .*; the arms of this package are arm$"):

@@ -243,16 +243,20 @@ def test_a_message_that_cannot_be_published_is_counted_and_nothing_else():
 
 
 @pytest.mark.parametrize(
-    "text", ["/dev/zero", "panda_description", "", "prr", "/tmp/arm.urdf.xacro a:=b", "  /etc/passwd"]
+    "text", ["/dev/zero", "panda_description", "", "prr", "/tmp/arm.urdf.xacro a:=b", "  /etc/passwd", "<mujoco/>"]
 )
 def test_a_description_on_the_topic_is_xml_and_chooses_no_file(text):
-    said, received = [], []
+    """One that is new and counts is told; the parameter comes first."""
+    said, received, told, parameter = [], [], [], SimpleNamespace(value="")
     node = SimpleNamespace(
         create_subscription=lambda kind, topic, receive, qos: received.append(receive),
-        get_parameter=lambda name: SimpleNamespace(value=""),
+        get_parameter=lambda name: parameter,
         faults=Faults(said.append),
     )
-    source = DescriptionSource(node, lambda: pytest.fail("it came"))
+    source = DescriptionSource(node, lambda: told.append(parameter.value))
     received[0](String(data=text))
     assert not source.known
     assert said == [f"robot_description refused: the topic must have a URDF's XML, not {text!r} (seen 1 times)"]
+    for parameter.value, urdf in (("", "\n<robot/>"), ("", "\n<robot/>"), ("own", "<robot/>")):
+        received[0](String(data=urdf))
+    assert told == [""]

@@ -61,9 +61,11 @@ def based(kind: str) -> str:
     return robot(
         "based",
         link("world"),
+        link("floor"),
         link("base", *BODY),
         link("arm", *BODY),
-        joint("float", kind, "world", "base", (0, 0, 1), (0.1, 0.2, 0.3), (0.3, 0, 0), limit=None),
+        joint("foot", "fixed", "world", "floor"),
+        joint("float", kind, "floor", "base", (0, 0, 1), (0.1, 0.2, 0.3), (0.3, 0, 0), limit=None),
         joint("hinge", "revolute", "base", "arm", (0, 1, 0.1), (0, 0.1, 0.4)),
     )
 
@@ -75,8 +77,10 @@ def test_a_movable_base_can_be_welded(kind: str) -> None:
     assert error.value.element == "joint 'float'"
     with pytest.warns(RobotDescriptionWarning, match="joint 'float': is welded"):
         arm = load_robot(based(kind), accept=["movable_base"])
+    with pytest.warns(RobotDescriptionWarning, match="joint 'foot': is welded"):
+        twice = load_robot(based(kind).replace('"fixed"', '"planar"'), accept=["movable_base"])
     fixed = load_robot(based("fixed"))
-    assert arm.urdf == based("fixed")
+    assert arm.urdf == twice.urdf == based("fixed")
     assert arm.joint_names == fixed.joint_names == ("hinge",)
     assert_allclose(*(screws(each, "arm").pose([0.4]) for each in (arm, fixed)))
 

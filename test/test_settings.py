@@ -50,7 +50,7 @@ def test_defaults_and_ranges_are_the_approved_ones() -> None:
 def test_a_setting_is_described_and_checked_by_its_name(name: str) -> None:
     kind, item = SETTINGS[name]
     assert item.metadata["description"]
-    wrong: list[object] = [3, None]
+    wrong: list[object] = [3, 1, None]
     if limits := item.metadata.get("range"):
         assert item.metadata["unit"] or isinstance(item.default, int)
         wrong = [limits[0] - 1e-9 * max(1.0, abs(limits[0])), 1.001 * limits[1], np.nan, np.inf, True, "much", None]

@@ -61,6 +61,7 @@ def test_masses_and_inertias_are_within_their_spreads():
         assert scale * (1 - spread) - 1e-9 <= np.min(found) < scale * (1 - 0.97 * spread)
         assert scale * (1 + 0.97 * spread) < np.max(found) <= scale * (1 + spread) + 1e-9
         assert np.mean(found) == pytest.approx(scale, rel=0.02)
+    assert np.abs(np.corrcoef(np.transpose(seconds))[0, 1:]).max() < 0.2  # each axis by itself
     assert 0.019 < max(shifts) <= 0.02
     assert np.mean(shifts) == pytest.approx(0.75 * 0.02, rel=0.02)  # as in a ball that is filled evenly
 

@@ -175,6 +175,7 @@ def test_an_arm_that_puts_its_payload_down_stays_stable():
     dynamics = rd.create_dynamics("rnea", wrist(damping=(0.9, 1.0, 1.0, 1.0)))
     dynamics.configure(payload=Payload("link3", 2.0, (0.1, 0.0, 0.0)))
     plant = Plant(dynamics)
+    assert dynamics.parameters.payload.mass == 2.0
     plant.reset()
     plant.carry(0.0)
     plant.apply([0.0, 0.0, 0.0, 0.5])

@@ -168,6 +168,8 @@ def test_figures_by_hand():
     expected = {"rms_error": np.sqrt(1.25 / 4), "peak_error": 1.0, "final_error": 1.0, "rms_effort": 2.5}
     expected |= {"peak_effort": 4.0, "saturated": 0.75}
     assert {name: value.item() for name, value in found.items()} == pytest.approx(expected)
+    bounds = Specification({("final_error", "a"): 0.01}, {"a": 0.05, "b": 0.02}, settled=True).all_bounds()
+    assert bounds == {("final_error", "a"): 0.01, ("final_error", "b"): 0.02}
     nothing = TrialSamples(t[:0], t[:0], {name: values[:0] for name, values in truth.values.items()})
     silent = commands._replace(values=commands.values | {"q": np.full_like(q, np.nan)})
     for arm, sent in ((nothing, commands), (truth, silent)):
@@ -287,11 +289,11 @@ def test_what_was_done_is_done(tmp_path):
         wanted, tmp_path / "broken", lambda s, todo: in_process(s, (again.append(c) or c for c in todo)), resume=True
     )
     assert again == chunks(wanted)[2:]
+    assert chunks(study(sampling=Sampling(cases=10**6)))[0].size == 128
     assert file.read_bytes() == sweep(wanted, tmp_path / "whole", in_process).read_bytes()
     again.clear()
-    assert (
-        sweep(wanted, tmp_path / "broken", lambda s, todo: in_process(s, again.extend(todo) or []), resume=True) == file
-    )
+    renamed = replace(wanted, name="another", limits=CaseLimits(9.0))
+    sweep(renamed, tmp_path / "broken", lambda s, todo: in_process(s, again.extend(todo) or []), resume=True)
     assert again == []
 
 
@@ -300,6 +302,7 @@ def test_a_case_whose_gains_cannot_be_carried_and_one_that_is_impossible(prr, tm
     mass = Distribution("choice", (6.0, -6.0))
     frequency = Distribution("choice", (10.0, 100.0))
     slow = {f"gains.{name}.natural_frequency": 10.0 for name in ("elevator", "wrist")}
+    bands = dict.fromkeys(("elevator", "shoulder", "wrist"), 9.0)
     wanted = Study(
         "wild",
         prr,
@@ -308,13 +311,16 @@ def test_a_case_whose_gains_cannot_be_carried_and_one_that_is_impossible(prr, tm
         given={"simulator": {"state_delay": 0.03}, "controller": slow | {"gains.shoulder.natural_frequency": 90.0}},
         vary={"arm.hand.mass": mass, "controller.gains.shoulder.natural_frequency": frequency},
         sampling=Sampling("factorial"),
-        specification=Specification(settle_band=dict.fromkeys(("elevator", "shoulder", "wrist"), 0.05)),
+        specification=Specification({("peak_error", "elevator"): 1e-9}, settle_band=bands),
     )
     file = sweep(wanted, tmp_path, in_process)
     good, wild, *impossible = column(file, "failed").tolist()
     assert good == ""
     assert wild.startswith("rate: a state every 0.002 s, 0.03 s old, allows")
-    assert column(file, "failed_at")[1] == CaseRunner(wanted).run(*wanted.cases(1, 1)).trial.truth.t[-1]
+    whole, broken = (CaseRunner(wanted).run(case).trial for case in wanted.cases(0, 2))
+    assert column(file, "failed_at")[1] == broken.truth.t[-1]
+    assert column(file, "final_error/elevator")[0] == figures(whole, wanted.motion.window)["final_error"][0]
+    assert column(file, "settled").tolist() == [True, False, False, False]
     assert all("mass -6 kg is negative" in why for why in impossible)
     summary = summarise(wanted, file)[0]
     assert summary.cases == 4 and sum(summary.failed.values()) == 3
@@ -365,9 +371,10 @@ def test_a_case_that_hangs_or_dies_stops_nobody_else(moody, tmp_path):
 
 
 @pytest.mark.parametrize("law", sorted({"adaptive", "disturbance_observer"} & set(plugins.available("controllers"))))
-def test_what_a_law_has_learned_in_one_case_it_does_not_know_in_the_next(law):
-    wanted = study(controllers=(law,))
-    one, other = wanted.cases(0, 2)
+def test_what_a_law_has_learned_or_carried_in_one_case_it_has_not_in_the_next(law):
+    payload = "simulator.mismatch.payload_mass"
+    wanted = study(controllers=(law,), vary=study().vary | {payload: Distribution("choice", (0.0, 0.1))})
+    one, other = (next(case for case in wanted.cases(0, 20) if case.inputs[payload] == mass) for mass in (0.0, 0.1))
     bench = CaseRunner(wanted)
     rows = [bench.row(case) for case in (one, other, one)]
     assert repr(rows[0]) == repr(rows[2]) != repr(rows[1])

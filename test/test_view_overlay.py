@@ -69,6 +69,10 @@ def test_an_ellipsoid_of_even_density_has_the_mass_and_inertia_of_its_body():
 def test_nothing_is_drawn_of_what_is_not_there(robot):
     marks = Overlay(robot).marks(Q, np.zeros(3), np.zeros(3))
     assert not {"velocity", "effort", "trace"} & {mark.layer for mark in marks}
+    follows = rd.load_robot(random_robot(1, mimic=0.5))
+    efforts = Overlay(follows).marks(*np.zeros((2, follows.n)), np.ones(follows.n))
+    drawn = {mark.name.removesuffix(".head") for mark in efforts if mark.layer == "effort"}
+    assert drawn == set(follows.joint_names)
 
 
 def test_an_effort_without_a_limit_is_measured_by_the_greatest_so_far():
@@ -198,14 +202,14 @@ DAE = """<?xml version="1.0"?><COLLADA xmlns="http://www.collada.org/2005/11/COL
 
 def test_a_collada_mesh_has_its_colours_and_its_unit(tmp_path, monkeypatch):
     effects = "".join(
-        f'<effect id="e{k}"><profile_COMMON><technique sid="common"><lambert><diffuse><color>{color} 1</color>'
+        f'<effect id="e{k}"><profile_COMMON><technique sid="common"><lambert><diffuse><color>{color}</color>'
         "</diffuse></lambert></technique></profile_COMMON></effect>"
-        for k, color in enumerate(("1 0 0", "0 0 1"))
+        for k, color in enumerate(("1 0 0 0.2", "0 0 1 0"))
     )
     materials = "".join(f'<material id="mat{k}"><instance_effect url="#e{k}"/></material>' for k in range(2))
     (tmp_path / "a.dae").write_text(DAE.format(effects=effects, materials=materials), encoding="utf-8")
     red, blue = sorted(read_mesh(tmp_path / "a.dae"), key=lambda part: part.color, reverse=True)
-    assert (red.color, blue.color) == ((1.0, 0.0, 0.0, 1.0), (0.0, 0.0, 1.0, 1.0))
+    assert (red.color, blue.color) == ((1.0, 0.0, 0.0, 0.2), (0.0, 0.0, 1.0, 1.0))
     assert_allclose(np.ptp(red.vertices, axis=0), [0.1, 0.2, 0.0], atol=1e-12)  # millimetres
     assert_allclose(np.ptp(blue.vertices, axis=0), [0.1, 0.0, 0.3], atol=1e-12)
     monkeypatch.setattr("robodyn_ros.view.marks.find_spec", lambda name: None)

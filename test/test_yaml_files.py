@@ -43,7 +43,7 @@ BAD = {
     "mappings in mappings": ("".join(f"{' ' * k}a:\n" for k in range(60)), f"is nested deeper than {DEEPEST}"),
     "depth by aliases": (DEEP, f"is nested deeper than {DEEPEST}, by aliases"),
     "a number without end": ("a: " + "9" * 5000, "is no number"),
-    "a number of 65 bits": (f"a: {2**64}", "has more than 64 bits"),
+    "a number of 65 bits": (f"a: {2**63}", "has more than 64 bits"),
     "a tag that does not fit": ("a: !!int one", "'one' is no number"),
     "the same for a float": ("a: !!float one", "'one' is no number"),
     "a list as a key": ("? [a, b]\n: 1", "has a key that is no text"),

@@ -38,6 +38,7 @@ from robodyn_ros.nodes.common.executor import Exit, handle_signals, tell
 from robodyn_ros.nodes.common.messages import JointOrder, seconds
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, mention_unknown
 from robodyn_ros.robot import Array, LockedJoints
+from robodyn_ros.robot.reduction import chosen_joints
 
 WATCH_PERIOD = 0.01
 """Time between two checks that states come, and between two commands while none come [s]."""
@@ -78,10 +79,8 @@ class CommissionerNode(ExceptionGuard, Node):  # type: ignore[misc]
         whole = arm_parameters.read_description(self, parameters[arm_parameters.DESCRIPTION])
         arm_parameters.declare_joints(self, whole, "~/commands", read_only=True)
         arm_parameters.declare_locked(self, whole, "the middle of its range", read_only=True)
-        locked = LockedJoints(whole, parameters["joints"])
-        positions = [arm_parameters.locked_position(parameters, whole, name) for name in locked.names]
-        at = [mid if one is None else one for one, mid in zip(positions, locked.middle.tolist(), strict=True)]
-        robot = locked.robot(at)
+        locked = arm_parameters.locked_positions(parameters, LockedJoints(whole, parameters["joints"]))
+        robot = chosen_joints(whole, parameters["joints"], locked).robot
         arm_parameters.declare_transmissions(self, robot)
         mention_unknown(self)
         self._settings = parameters.settings(CommissionerSettings)

@@ -22,7 +22,7 @@ from robodyn_ros.errors import ConfigurationError, LimitError, NotReadyError, ne
 from robodyn_ros.nodes.common.client_library import LATCHED, on_topic
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, unknown_parameters
 from robodyn_ros.plugins import available
-from robodyn_ros.robot import DescriptionSettings, Robot, read_document
+from robodyn_ros.robot import DescriptionSettings, LockedJoints, Robot, read_document
 from robodyn_ros.robot.mjcf import is_mjcf
 from robodyn_ros.robot.urdf import build
 
@@ -66,17 +66,21 @@ def declare_locked(node: Node, robot: Robot, otherwise: str, read_only: bool = F
         declare(node, name, NOT_GIVEN, text, bounds=bounds, read_only=read_only)
 
 
-def locked_position(parameters: NodeParameters, whole: Robot, name: str) -> float | None:
-    """Position of a locked joint of the whole robot [rad] or [m]; None if no parameter gives it.
+def locked_positions(parameters: NodeParameters, joints: LockedJoints) -> dict[str, float]:
+    """Name → position of the locked joints whose position a parameter gives [rad] or [m].
 
     Raises:
-        LimitError: it is outside the joint's limits.
+        LimitError: one is outside the joint's limits.
     """
-    parameter, joint = f"locked_joints.{name}", whole.joints[whole.joint_names.index(name)]
-    given = position_given(parameter, parameters[parameter])
-    if given is not None and not joint.lower <= given <= joint.upper:
-        raise LimitError(parameter, name, given, joint.lower, joint.upper, joint.position_unit)
-    return given
+    found = {}
+    for joint in joints.whole.joints:
+        parameter = f"locked_joints.{joint.name}"
+        given = position_given(parameter, parameters[parameter]) if joint.name in joints.names else None
+        if given is not None:
+            if not joint.lower <= given <= joint.upper:
+                raise LimitError(parameter, joint.name, given, joint.lower, joint.upper, joint.position_unit)
+            found[joint.name] = given
+    return found
 
 
 def declare_transmissions(node: Node, robot: Robot) -> None:

@@ -20,7 +20,7 @@ from rclpy.node import Node
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.parameters import locked_parameters
 from robodyn_ros.errors import NotReadyError
-from robodyn_ros.nodes.common.arm_parameters import locked_position
+from robodyn_ros.nodes.common.arm_parameters import locked_positions
 from robodyn_ros.nodes.common.client_library import steady_timer
 from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.robot import Array, LockedJoints, Robot
@@ -40,9 +40,7 @@ class LockedModel:
         """RobodynError: these joints cannot be locked, or a position is no finite number or outside the limits."""
         self.names, self.known = joints.names, known
         self._joints, self._faults, self._node = joints, node.faults, node
-        parameters = NodeParameters(node)
-        given = {name: locked_position(parameters, joints.whole, name) for name in joints.names}
-        self._given = {name: position for name, position in given.items() if position is not None}
+        self._given = locked_positions(NodeParameters(node), joints)
         self._q = self._made = self._positions()
         self.robot: Robot = joints.robot(self._q)
         circular = ConfigurationSpace(joints.whole).circular.tolist()
