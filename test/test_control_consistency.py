@@ -450,6 +450,27 @@ def test_a_joint_that_stopped_suddenly_and_moves_again_has_not_stopped():
     assert found[115:] == [0] * 15
 
 
+@pytest.mark.parametrize(
+    ("stops", "commanded", "verdict"),
+    [((1,), True, "TRUSTED"), ((1, 2), True, "BLIND"), ((0, 1, 2), True, "BLIND"), ((0, 1, 2), False, "TRUSTED")],
+)
+def test_joints_that_stop_in_the_same_state_have_dead_encoders_until_one_of_them_moves(stops, commanded, verdict):
+    """An impact stops one joint. Nothing stops several from one state to the next but a driver that repeats itself, or
+    brakes, where nothing is commanded.
+    """
+    monitor, q, moving, found = ConsistencyMonitor(MODEL), PRR.home, np.array([0.2, 1.0, -0.8]), []
+    for step in range(300):
+        qd = np.where(np.isin(range(3), stops) & (100 <= step < 250), 0.0, moving)
+        q = q + 0.002 * qd
+        found.append(monitor.update(0.002 * step, q, qd, MODEL.gravity(q) if commanded else None))
+        if step == 249 and verdict == "BLIND":
+            assert monitor.problem[0] == "STOP_TOGETHER"
+            assert monitor.memory.value == moving[monitor.problem[1]]  # before it stopped
+    assert (set(found[:100]), found[100]) == ({"TRUSTED"}, "DROPPED" if commanded else "TRUSTED")
+    assert set(found[106:250]) == {verdict}
+    assert set(found[270:]) == {"TRUSTED"}
+
+
 def test_a_fault_of_efforts_lasts_from_test_to_test():
     """States come every 2 ms, and efforts are tested every 10 ms."""
     model = rd.create_dynamics("rnea", rd.load_robot(arms.PRR))

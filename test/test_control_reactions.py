@@ -41,8 +41,9 @@ CASES = [
     (1, 327, True, "no states", "panda", 0.8),  # 1.6: damped by a velocity that the model guessed
     (2, 529, True, "joint is blocked", "prr", 0.3),  # 2: braked by the motion that the model guessed
     (1, 109, False, "velocities: zero", "z1", 0.5),  # 3.1: without friction the model drove light joints away
-    (1, 107, False, "velocities: zero", "kinova", 1.5),  # 20: let go of at its limit, although it was seen and braked
-    (1, 193, True, "stuck, no velocity: all", "prr", 0.6),  # 7.4: an encoder that stopped with its velocity was trusted
+    (1, 107, False, "velocities: zero", "kinova", 0.6),  # 20: positions that moved on were not used
+    (1, 193, True, "stuck, no velocity: all", "prr", 0.1),  # 7.4: an encoder that stopped with its velocity was trusted
+    (1, 195, True, "stuck, no velocity: all", "ur5_robot", 0.3),  # 7.7: all six of them were
     (2, 145, True, "joints: swapped", "prr", 0.5),  # 1.6: velocities were trusted for good
     (2, 151, True, "joints: swapped", "panda", 0.5),  # 7.1: each joint was damped by itself
     (2, 327, True, "no states", "panda", 0.6),  # 1.3: likewise

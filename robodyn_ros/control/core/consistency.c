@@ -171,13 +171,28 @@ static void confirm_jump(const Uncertainty* u, Consistency* c, int i, double dt,
   c->unconfirmed |= c->velocity_jump[i] != 0;
 }
 
+/* A joint stops suddenly. Another one that stops in the same state is not stopped by the same impact, which changes its
+   velocity, but not to zero. Without commands, brakes stop them. */
+static void begin_sudden_stop(Consistency* c, int i, double t, double q) {
+  c->sudden_stop[i] = STOPPED_ALONE; c->stop_q[i] = q; c->stop_t[i] = t;
+  for (int j = 0; j < i && c->model_known; ++j)
+    if (c->sudden_stop[j] && c->stop_t[j] == t) c->sudden_stop[i] = c->sudden_stop[j] = STOPPED_TOGETHER;
+}
+
+/* A joint moves again. So the encoders of those that stopped with it may be alive, too. */
+static void end_sudden_stop(Consistency* c, int i) {
+  if (c->sudden_stop[i] == STOPPED_TOGETHER)
+    for (int j = 0; j < N; ++j) c->sudden_stop[j] = c->sudden_stop[j] ? STOPPED_ALONE : 0;
+  c->sudden_stop[i] = 0;
+}
+
 /* A velocity jumps to zero: the joint was stopped suddenly, or its encoder is dead and its position stays, too. These
-   causes cannot be distinguished until the joint moves, or has stood for `STOOD`. */
+   causes cannot be distinguished until the joint moves, or has stood for `STOOD`. Joints that stop together have dead
+   encoders, or wrong velocities, until one of them moves by its position and by its velocity. */
 static void note_sudden_stop(const Uncertainty* u, Consistency* c, int i, double t, double q, double v, int jumps) {
-  if (jumps && fabs(v) < MOVES * velocity_noise_of(u, c, i)) {
-    c->sudden_stop[i] = 1; c->stop_q[i] = q; c->stop_t[i] = t;
-  }
-  if (fabs(q - c->stop_q[i]) > noise_bound(u, i)) c->sudden_stop[i] = 0;
+  const int stands = fabs(v) < MOVES * velocity_noise_of(u, c, i), away = fabs(q - c->stop_q[i]) > noise_bound(u, i);
+  if (jumps && stands && !c->sudden_stop[i]) begin_sudden_stop(c, i, t, q);
+  else if (away && (!stands || c->sudden_stop[i] == STOPPED_ALONE)) end_sudden_stop(c, i);
   c->any_sudden_stop |= c->sudden_stop[i] && t - c->stop_t[i] < STOOD;
 }
 
@@ -217,6 +232,10 @@ static int test_positions(const Uncertainty* u, Consistency* c, double dt, const
     c->noise[i] += ratio * (smaller(bent * bent / 6 + LEAST_NOISE, most_noise) - c->noise[i]);
     c->reported[N + i] = c->reported[i]; c->reported[i] = qd[i];
     c->last_q[i] = q[i]; c->last_v[i] = v;
+  }
+  EACH if (wrong == NO_PROBLEM && c->sudden_stop[i] == STOPPED_TOGETHER) {
+    wrong = STOP_TOGETHER; c->joint = i; c->value = c->v[i]; c->bound = z * velocity_noise_of(u, c, i);
+    c->setting = BY_VELOCITY_NOISE;
   }
   if (wrong == NO_PROBLEM && is_valid && !c->unconfirmed && !c->any_sudden_stop) {
     copy(c->q, q); copy(c->v, qd);
