@@ -171,14 +171,6 @@ static void confirm_jump(const Uncertainty* u, Consistency* c, int i, double dt,
   c->unconfirmed |= c->velocity_jump[i] != 0;
 }
 
-/* A joint stops suddenly. Another one that stops in the same state is not stopped by the same impact, which changes its
-   velocity, but not to zero. Without commands, brakes stop them. */
-static void begin_sudden_stop(Consistency* c, int i, double t, double q) {
-  c->sudden_stop[i] = STOPPED_ALONE; c->stop_q[i] = q; c->stop_t[i] = t;
-  for (int j = 0; j < i && c->model_known; ++j)
-    if (c->sudden_stop[j] && c->stop_t[j] == t) c->sudden_stop[i] = c->sudden_stop[j] = STOPPED_TOGETHER;
-}
-
 /* A joint moves again. So the encoders of those that stopped with it may be alive, too. */
 static void end_sudden_stop(Consistency* c, int i) {
   if (c->sudden_stop[i] == STOPPED_TOGETHER)
@@ -187,13 +179,25 @@ static void end_sudden_stop(Consistency* c, int i) {
 }
 
 /* A velocity jumps to zero: the joint was stopped suddenly, or its encoder is dead and its position stays, too. These
-   causes cannot be distinguished until the joint moves, or has stood for `STOOD`. Joints that stop together have dead
-   encoders, or wrong velocities, until one of them moves by its position and by its velocity. */
-static void note_sudden_stop(const Uncertainty* u, Consistency* c, int i, double t, double q, double v, int jumps) {
+   causes cannot be distinguished until the joint moves, or has stood for `STOOD`. `jump` is the change that the effort does
+   not explain, relative to that by noise. */
+static void note_sudden_stop(const Uncertainty* u, Consistency* c, int i, double t, double q, double v, double jump) {
   const int stands = fabs(v) < MOVES * velocity_noise_of(u, c, i), away = fabs(q - c->stop_q[i]) > noise_bound(u, i);
-  if (jumps && stands && !c->sudden_stop[i]) begin_sudden_stop(c, i, t, q);
+  c->stops[i] = stands && !c->sudden_stop[i] ? jump : 0;
+  if (c->stops[i] > 1) { c->sudden_stop[i] = STOPPED_ALONE; c->stop_q[i] = q; c->stop_t[i] = t; }
   else if (away && (!stands || c->sudden_stop[i] == STOPPED_ALONE)) end_sudden_stop(c, i);
   c->any_sudden_stop |= c->sudden_stop[i] && t - c->stop_t[i] < STOOD;
+}
+
+/* Joints that stop in the same state are not stopped by an impact: it stops one, and changes the velocities of the
+   others. So these joints have dead encoders, or wrong velocities, until one of them moves by its position and by its
+   velocity. Chance explains two jumps if it explains one that is greater by √2. Without commands, brakes stop joints. */
+static void note_common_stop(Consistency* c, double t, const double* q) {
+  int count = 0;
+  EACH count += c->stops[i] * SQRT2 > 1;
+  EACH if (count > 1 && c->model_known && c->stops[i] * SQRT2 > 1) {
+    c->sudden_stop[i] = STOPPED_TOGETHER; c->stop_q[i] = q[i]; c->stop_t[i] = t;
+  }
 }
 
 /* Test of residual 1. Returns the problem of the state. */
@@ -221,9 +225,9 @@ static int test_positions(const Uncertainty* u, Consistency* c, double dt, const
       c->setting = noise > 0.5 * bound ? BY_POSITION_NOISE : BY_VELOCITY_NOISE;
     }
     is_valid &= fabs(sum) <= 0.5 * bound;
-    const double jump = qd[i] - before, least = 1.5 * z * sigma + fabs(expected);
+    const double jump = qd[i] - before, by_noise = 1.5 * z * sigma, least = by_noise + fabs(expected);
     confirm_jump(u, c, i, dt, jump, least, sum, bound);
-    note_sudden_stop(u, c, i, c->last_t + dt, q[i], qd[i], fabs(jump) > least);
+    note_sudden_stop(u, c, i, c->last_t + dt, q[i], qd[i], (fabs(jump) - fabs(expected)) / by_noise);
     if (v != qd[i] && wrong == NO_PROBLEM) {
       wrong = VELOCITY_JUMPS; c->joint = i; c->value = jump; c->bound = most; c->setting = BY_VELOCITY_NOISE;
     }
@@ -233,6 +237,7 @@ static int test_positions(const Uncertainty* u, Consistency* c, double dt, const
     c->reported[N + i] = c->reported[i]; c->reported[i] = qd[i];
     c->last_q[i] = q[i]; c->last_v[i] = v;
   }
+  note_common_stop(c, c->last_t + dt, q);
   EACH if (wrong == NO_PROBLEM && c->sudden_stop[i] == STOPPED_TOGETHER) {
     wrong = STOP_TOGETHER; c->joint = i; c->value = c->v[i]; c->bound = z * velocity_noise_of(u, c, i);
     c->setting = BY_VELOCITY_NOISE;
