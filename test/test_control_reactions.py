@@ -7,6 +7,7 @@ Each bound is far below what the arm does where the reaction is wrong, which sta
 """
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import industrial
@@ -74,6 +75,16 @@ def test_a_reaction_drives_no_joint_on(seed, number, brakes, fault, arm, most):
     assert cell.detected < np.inf
     assert run.speed < most
     assert not run.stop or (seed, number) in ((2, 529), (11, 297))  # slowly, in the end; so do their twins
+
+
+def test_positions_that_stopped_are_not_used_however_soon_they_are_judged():
+    """Differences of positions are filtered: the first ones after the stop are still those of the motion."""
+    injection = fault_injections.injections(1)[207]
+    setup, *motion = fault_injections.setup_of(207, injection)
+    given = replace(setup, safety={"drop_time": 0.001})
+    cell, run = fault_injections.run_twin(given, *motion, injection, brakes=True)
+    assert (injection.arm, cell.fault[0]) == ("chain3", "sensor")
+    assert run.speed < 0.2  # 5.8
 
 
 def silent_arm(lasts):

@@ -180,22 +180,23 @@ static void end_sudden_stop(Consistency* c, int i) {
 
 /* A velocity jumps to zero: the joint was stopped suddenly, or its encoder is dead and its position stays, too. These
    causes cannot be distinguished until the joint moves, or has stood for `STOOD`. `jump` is the change that the effort does
-   not explain, relative to that by noise. */
-static void note_sudden_stop(const Uncertainty* u, Consistency* c, int i, double t, double q, double v, double jump) {
+   not explain, relative to that by noise. Returns the jump of a joint that stops in this state, else 0. */
+static double note_sudden_stop(const Uncertainty* u, Consistency* c, int i, double t, double q, double v, double jump) {
   const int stands = fabs(v) < MOVES * velocity_noise_of(u, c, i), away = fabs(q - c->stop_q[i]) > noise_bound(u, i);
-  c->stops[i] = stands && !c->sudden_stop[i] ? jump : 0;
-  if (c->stops[i] > 1) { c->sudden_stop[i] = STOPPED_ALONE; c->stop_q[i] = q; c->stop_t[i] = t; }
+  const double stops = stands && !c->sudden_stop[i] ? jump : 0;
+  if (stops > 1) { c->sudden_stop[i] = STOPPED_ALONE; c->stop_q[i] = q; c->stop_t[i] = t; }
   else if (away && (!stands || c->sudden_stop[i] == STOPPED_ALONE)) end_sudden_stop(c, i);
   c->any_sudden_stop |= c->sudden_stop[i] && t - c->stop_t[i] < STOOD;
+  return stops;
 }
 
 /* Joints that stop in the same state are not stopped by an impact: it stops one, and changes the velocities of the
    others. So these joints have dead encoders, or wrong velocities, until one of them moves by its position and by its
    velocity. Chance explains two jumps if it explains one that is greater by √2. Without commands, brakes stop joints. */
-static void note_common_stop(Consistency* c, double t, const double* q) {
+static void note_common_stop(Consistency* c, double t, const double* q, const double* stops) {
   int count = 0;
-  EACH count += c->stops[i] * SQRT2 > 1;
-  EACH if (count > 1 && c->model_known && c->stops[i] * SQRT2 > 1) {
+  EACH count += stops[i] * SQRT2 > 1;
+  EACH if (count > 1 && c->model_known && stops[i] * SQRT2 > 1) {
     c->sudden_stop[i] = STOPPED_TOGETHER; c->stop_q[i] = q[i]; c->stop_t[i] = t;
   }
 }
@@ -204,7 +205,7 @@ static void note_common_stop(Consistency* c, double t, const double* q) {
 static int test_positions(const Uncertainty* u, Consistency* c, double dt, const double* q, const double* qd) {
   const double x = log_test_count(), z = sqrt(2 * x), ratio = smaller(dt / NOISE_TIME, 1);
   int wrong = NO_PROBLEM, is_valid = 1;
-  double worst = 1;
+  double worst = 1, stops[N];
   c->confirmed = c->unconfirmed = c->any_sudden_stop = 0;
   EACH {
     double expected = 0;
@@ -227,7 +228,7 @@ static int test_positions(const Uncertainty* u, Consistency* c, double dt, const
     is_valid &= fabs(sum) <= 0.5 * bound;
     const double jump = qd[i] - before, by_noise = 1.5 * z * sigma, least = by_noise + fabs(expected);
     confirm_jump(u, c, i, dt, jump, least, sum, bound);
-    note_sudden_stop(u, c, i, c->last_t + dt, q[i], qd[i], (fabs(jump) - fabs(expected)) / by_noise);
+    stops[i] = note_sudden_stop(u, c, i, c->last_t + dt, q[i], qd[i], (fabs(jump) - fabs(expected)) / by_noise);
     if (v != qd[i] && wrong == NO_PROBLEM) {
       wrong = VELOCITY_JUMPS; c->joint = i; c->value = jump; c->bound = most; c->setting = BY_VELOCITY_NOISE;
     }
@@ -237,7 +238,7 @@ static int test_positions(const Uncertainty* u, Consistency* c, double dt, const
     c->reported[N + i] = c->reported[i]; c->reported[i] = qd[i];
     c->last_q[i] = q[i]; c->last_v[i] = v;
   }
-  note_common_stop(c, c->last_t + dt, q);
+  note_common_stop(c, c->last_t + dt, q, stops);
   EACH if (wrong == NO_PROBLEM && c->sudden_stop[i] == STOPPED_TOGETHER) {
     wrong = STOP_TOGETHER; c->joint = i; c->value = c->v[i]; c->bound = z * velocity_noise_of(u, c, i);
     c->setting = BY_VELOCITY_NOISE;

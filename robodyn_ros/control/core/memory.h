@@ -127,7 +127,7 @@ typedef struct {
   double velocity_jump[N], jump_distance[N]; /* [rad/s] or [m/s], [rad] or [m] */
   int64_t unconfirmed, confirmed; /* 1 if there is such a jump; 1 if this state confirmed one */
   int64_t sudden_stop[N], any_sudden_stop; /* how the velocity jumped to zero; 1 if one did and rest is not confirmed */
-  double stops[N], stop_q[N], stop_t[N]; /* jump of a velocity to zero in this state, relative to noise; its position and time */
+  double stop_q[N], stop_t[N]; /* position and time of that stop */
   double least_speed[N]; /* speed that positions prove in the latest interval, despite noise [rad/s] or [m/s] */
 } Consistency;
 
