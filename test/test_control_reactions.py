@@ -61,6 +61,8 @@ CASES = [
     (3, 525, True, "effort is stuck", "z1", 1.2),  # 1.8: a drive that was found to disobey had 12 ms more
     (1, 618, True, "ten states in fifty are bad, 0.2", "kinova", 0.05),  # 20: its efforts faded while no brake held it
     (1, 624, True, "positions drift, 0.06", "prr", 0.3),  # 1.9: it stood, and its fall was in plain sight
+    (1, 573, False, "law: raises", "z1", 0.3),  # 0.7: light joints that friction stopped at once seemed dead
+    (1, 621, False, "ten states in fifty are bad, 0.2", "z1", 0.6),  # 2.2: likewise where a wrong velocity ended
     (11, 297, True, "effort: sign of one", "chain12", 0.9),  # 3.7: a drive was judged by its motion before the fault
 ]
 
