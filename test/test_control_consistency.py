@@ -450,6 +450,48 @@ def test_a_joint_that_stopped_suddenly_and_moves_again_has_not_stopped():
     assert found[115:] == [0] * 15
 
 
+@pytest.mark.parametrize(
+    ("stops", "speed", "commanded", "verdict"),
+    [
+        ((1,), 1.0, True, "TRUSTED"),
+        ((1, 2), 1.0, True, "BLIND"),
+        ((0, 1, 2), 1.0, True, "BLIND"),
+        ((0, 1, 2), 1.0, False, "TRUSTED"),
+        # noise is 0.148 rad/s; at v = 0.237 the energy 1.58 kg·m² (v - 0.148)² / 2 is that of friction, 13.2 N·m v 2 ms
+        ((1, 2), 0.233, True, "TRUSTED"),
+        ((1, 2), 0.241, True, "BLIND"),
+    ],
+)
+def test_joints_that_stop_in_the_same_state_have_dead_encoders_until_one_of_them_moves(
+    stops, speed, commanded, verdict
+):
+    """An impact stops one joint. Nothing stops several from one state to the next but a driver that repeats itself, or
+    brakes, where nothing is commanded.
+    """
+    monitor, q, moving, found = ConsistencyMonitor(MODEL), PRR.home, speed * np.array([0.2, 1.0, -1.0]), []
+    for step in range(1200):
+        stand = stops if step < 1150 else stops[1:]
+        qd = np.where(np.isin(range(3), stand) & (step >= 1000), 0.0, moving)
+        q = q + 0.002 * qd
+        found.append(monitor.update(0.002 * step, q, qd, MODEL.gravity(q) if commanded else None))
+        if step == 1149 and verdict == "BLIND":
+            assert monitor.problem[0] == "STOP_TOGETHER"
+            assert monitor.memory.value == moving[monitor.problem[1]]  # before it stopped
+    drops = verdict == "BLIND" or (commanded and speed == 1.0)
+    assert (set(found[:1000]), found[1000]) == ({"TRUSTED"}, "DROPPED" if drops else "TRUSTED")
+    assert set(found[1006:1150]) == {verdict}
+    assert set(found[1180:]) == {"TRUSTED"}
+
+
+def test_joints_that_friction_holds_have_not_stopped():
+    """The model without friction expects them to move at 1 rad/s and more after each state."""
+    monitor = ConsistencyMonitor(MODEL, unknown_friction=1.0)
+    driven = MODEL.gravity(PRR.home) + 0.9 * PRR.effort_limit
+    for step in range(50):
+        assert monitor.update(0.02 * step, PRR.home, STILL, driven) == "TRUSTED"
+    assert not monitor.memory.sudden_stop.any()
+
+
 def test_a_fault_of_efforts_lasts_from_test_to_test():
     """States come every 2 ms, and efforts are tested every 10 ms."""
     model = rd.create_dynamics("rnea", rd.load_robot(arms.PRR))

@@ -171,26 +171,54 @@ static void confirm_jump(const Uncertainty* u, Consistency* c, int i, double dt,
   c->unconfirmed |= c->velocity_jump[i] != 0;
 }
 
+/* A joint moves again. So the encoders of those that stopped with it may be alive, too. */
+static void end_sudden_stop(Consistency* c, int i) {
+  if (c->sudden_stop[i] == STOPPED_TOGETHER)
+    for (int j = 0; j < N; ++j) c->sudden_stop[j] = c->sudden_stop[j] ? STOPPED_ALONE : 0;
+  c->sudden_stop[i] = 0;
+}
+
 /* A velocity jumps to zero: the joint was stopped suddenly, or its encoder is dead and its position stays, too. These
-   causes cannot be distinguished until the joint moves, or has stood for `STOOD`. */
-static void note_sudden_stop(const Uncertainty* u, Consistency* c, int i, double t, double q, double v, int jumps) {
-  if (jumps && fabs(v) < MOVES * velocity_noise_of(u, c, i)) {
-    c->sudden_stop[i] = 1; c->stop_q[i] = q; c->stop_t[i] = t;
-  }
-  if (fabs(q - c->stop_q[i]) > noise_bound(u, i)) c->sudden_stop[i] = 0;
+   causes cannot be distinguished until the joint moves, or has stood for `STOOD`. Returns whether it stops in this state,
+   if the velocity was great enough. */
+static int note_sudden_stop(const Uncertainty* u, Consistency* c, int i, double t, double q, double v, int jumps) {
+  const int stands = fabs(v) < MOVES * velocity_noise_of(u, c, i), away = fabs(q - c->stop_q[i]) > noise_bound(u, i);
+  const int stops = stands && !c->sudden_stop[i];
+  if (stops && jumps) { c->sudden_stop[i] = STOPPED_ALONE; c->stop_q[i] = q; c->stop_t[i] = t; }
+  else if (away && (!stands || c->sudden_stop[i] == STOPPED_ALONE)) end_sudden_stop(c, i);
   c->any_sudden_stop |= c->sudden_stop[i] && t - c->stop_t[i] < STOOD;
+  return stops;
+}
+
+/* Several joints stop in the same state. An impact stops one, and changes the velocities of the others. So if friction and
+   the effort beyond the model's cannot have taken that energy within dt, these joints have dead encoders, or wrong
+   velocities, until one of them moves by its position and by its velocity. `lost`: what the velocities of joints that
+   stop have lost beyond noise. */
+static void note_common_stop(const Uncertainty* u, Consistency* c, double dt, const double* q, const double* lost) {
+  int count = 0;
+  double energy = 0, taken = 0;
+  if (c->contradicts || !c->model_known) return;
+  EACH if (lost[i] != 0) {
+    const double speed = fabs(c->reported[N + i]), friction = u->coulomb[i] + u->unknown_friction[i] + u->viscous[i] * speed;
+    taken += dt * speed * (friction + fabs(c->effort[i] - c->bias[i]));
+    for (int j = 0; j < N; ++j) energy += lost[i] * c->mass[i * N + j] * lost[j] / 2;
+    ++count;
+  }
+  EACH if (count > 1 && energy > taken && lost[i] != 0) {
+    c->sudden_stop[i] = STOPPED_TOGETHER; c->stop_q[i] = q[i]; c->stop_t[i] = c->last_t + dt; c->stop_v[i] = c->reported[N + i];
+  }
 }
 
 /* Test of residual 1. Returns the problem of the state. */
 static int test_positions(const Uncertainty* u, Consistency* c, double dt, const double* q, const double* qd) {
   const double x = log_test_count(), z = sqrt(2 * x), ratio = smaller(dt / NOISE_TIME, 1);
   int wrong = NO_PROBLEM, is_valid = 1;
-  double worst = 1;
+  double worst = 1, lost[N];
   c->confirmed = c->unconfirmed = c->any_sudden_stop = 0;
   EACH {
     double expected = 0;
     const double sigma = velocity_noise_of(u, c, i);
-    const double most = velocity_change(c, 1.5 * z * sigma, dt, i, &expected), before = c->last_v[i] + expected;
+    const double by_noise = 1.5 * z * sigma, most = velocity_change(c, by_noise, dt, i, &expected), before = c->last_v[i] + expected;
     const double v = smaller(greater(qd[i], before - most), before + most);
     const double e = q[i] - c->last_q[i] - 0.5 * dt * (v + c->last_v[i]);
     const double noise = noise_bound(u, i), bound = noise + x * sigma * dt / 2;
@@ -206,9 +234,10 @@ static int test_positions(const Uncertainty* u, Consistency* c, double dt, const
       c->setting = noise > 0.5 * bound ? BY_POSITION_NOISE : BY_VELOCITY_NOISE;
     }
     is_valid &= fabs(sum) <= 0.5 * bound;
-    const double jump = qd[i] - before, least = 1.5 * z * sigma + fabs(expected);
+    const double jump = qd[i] - before, least = by_noise + fabs(expected);
     confirm_jump(u, c, i, dt, jump, least, sum, bound);
-    note_sudden_stop(u, c, i, c->last_t + dt, q[i], qd[i], fabs(jump) > least);
+    const int stops = note_sudden_stop(u, c, i, c->last_t + dt, q[i], qd[i], fabs(jump) > least);
+    lost[i] = stops ? shrunk(jump, by_noise / SQRT2 + fabs(expected)) : 0; /* chance explains two of them as one of by_noise */
     if (v != qd[i] && wrong == NO_PROBLEM) {
       wrong = VELOCITY_JUMPS; c->joint = i; c->value = jump; c->bound = most; c->setting = BY_VELOCITY_NOISE;
     }
@@ -217,6 +246,11 @@ static int test_positions(const Uncertainty* u, Consistency* c, double dt, const
     c->noise[i] += ratio * (smaller(bent * bent / 6 + LEAST_NOISE, most_noise) - c->noise[i]);
     c->reported[N + i] = c->reported[i]; c->reported[i] = qd[i];
     c->last_q[i] = q[i]; c->last_v[i] = v;
+  }
+  note_common_stop(u, c, dt, q, lost);
+  EACH if (wrong == NO_PROBLEM && c->sudden_stop[i] == STOPPED_TOGETHER) {
+    wrong = STOP_TOGETHER; c->joint = i; c->value = c->stop_v[i]; c->bound = z * velocity_noise_of(u, c, i);
+    c->setting = BY_VELOCITY_NOISE;
   }
   if (wrong == NO_PROBLEM && is_valid && !c->unconfirmed && !c->any_sudden_stop) {
     copy(c->q, q); copy(c->v, qd);
@@ -285,6 +319,7 @@ static double momentum_noise(const Uncertainty* u, const Consistency* c, const d
 static void keep_model(Consistency* c, const double* mass, const double* gained, const double* needed,
                        const double* allowed) {
   c->model_known = invert(mass, c->inverse_mass);
+  memcpy(c->mass, mass, sizeof c->mass);
   EACH {
     c->bias[i] = needed[i]; c->acceleration_error[i] = 0;
     for (int j = 0; j < N; ++j) {
@@ -448,25 +483,4 @@ static int check_state_consistency(const Settings* s, State* m, Period* p) {
     copy(p->q, c->q); copy(p->qd, c->v);
   }
   return CORE_SEND;
-}
-
-/* Limits the effort beyond the model's for joints that may move without being detected, in the memory `after` this step.
-   The limits of effort and rate hold all the same: what the model needs may be beyond them. */
-static void limit_unexplained(const Settings* s, const State* m, StepMemory* after, double* rows) {
-  const Consistency* c = &m->consistency;
-  const double* sent = m->memory.sent;
-  if (!s->plausibility || !c->model_known || !m->applies) return;
-  EACH {
-    const double added = after->added[i], needed = c->bias[i] - added, effort = rows[EFFORT * N + i];
-    const double wanted = needed + within(effort - needed, c->unexplained[i]);
-    if (!differ(effort, wanted)) continue; /* equal but for rounding, as below */
-    const double change = most_change(s, &m->memory, after->sent_at, i);
-    const double least = greater(least_effort(s, i, added), sent[i] - change);
-    const double most = smaller(most_effort(s, i, added), sent[i] + change);
-    const double limited = smaller(greater(wanted, smaller(least, effort)), greater(most, effort));
-    if (!differ(effort, limited)) continue;
-    rows[EFFORT * N + i] = after->sent[i] = limited;
-    rows[SATURATED * N + i] = 1;
-    after->cut[i] += effort - limited;
-  }
 }

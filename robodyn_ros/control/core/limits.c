@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /* Limits and transitions of the efforts of a reaction. limits.py and step.py have the same stages for the control step,
-   traced with each law; both use the same memory. */
+   traced with each law; both use the same memory. `limit_unexplained` follows that step. */
 
 #include "memory.h"
 
@@ -54,6 +54,27 @@ static void limit(const Settings* s, StepMemory* m, double t, const double* want
     m->sent[i] = effort;
   }
   m->sent_at = t; m->is_sending = 1; m->blending = 0;
+}
+
+/* Limits the effort beyond the model's for joints that may move without being detected, in the memory `after` this step.
+   The limits of effort and rate hold all the same: what the model needs may be beyond them. */
+static void limit_unexplained(const Settings* s, const State* m, StepMemory* after, double* rows) {
+  const Consistency* c = &m->consistency;
+  const double* sent = m->memory.sent;
+  if (!s->plausibility || !c->model_known || !m->applies) return;
+  EACH {
+    const double added = after->added[i], needed = c->bias[i] - added, effort = rows[EFFORT * N + i];
+    const double wanted = needed + within(effort - needed, c->unexplained[i]);
+    if (!differ(effort, wanted)) continue; /* equal but for rounding, as below */
+    const double change = most_change(s, &m->memory, after->sent_at, i);
+    const double least = greater(least_effort(s, i, added), sent[i] - change);
+    const double most = smaller(most_effort(s, i, added), sent[i] + change);
+    const double limited = smaller(greater(wanted, smaller(least, effort)), greater(most, effort));
+    if (!differ(effort, limited)) continue;
+    rows[EFFORT * N + i] = after->sent[i] = limited;
+    rows[SATURATED * N + i] = 1;
+    after->cut[i] += effort - limited;
+  }
 }
 
 /* Resets the law: the integral is zero, there is no last effort of the law, and no joint lags. */

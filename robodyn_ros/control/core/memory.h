@@ -75,6 +75,7 @@ typedef struct {
 /* Verdicts on a state (consistency.c). */
 enum { TRUSTED, DROPPED, BLIND, FAULTY };
 enum { UNDECIDED, TRUST_POSITIONS, TRUST_VELOCITIES, TRUST_NONE }; /* trusted part of a contradicting state */
+enum { STOPPED_ALONE = 1, STOPPED_TOGETHER };              /* a sudden stop of a joint: alone, or of several in one state */
 /* causes that bound a residual */
 enum { BY_POSITION_NOISE, BY_VELOCITY_NOISE, BY_DELAY, BY_FRICTION, BY_MASSES, BY_PAYLOAD, BY_PUSH };
 enum { PROBLEM_KINDS = 32 }; /* number of a problem: its kind + PROBLEM_KINDS * the cause of its bound */
@@ -118,15 +119,15 @@ typedef struct {
   double commanded[N], realized[N]; /* mean effort of the latest interval: commanded, and by the motion [N·m] or [N] */
   double realized_t;                /* end of that interval [s] */
   double residual[N]; /* mean effort less the model's, friction included [N·m] or [N] */
-  double inverse_mass[N * N], bias[N], acceleration_error[N]; /* M⁻¹; C q̇ + g; possible error of accelerations */
+  double mass[N * N], inverse_mass[N * N], bias[N], acceleration_error[N]; /* M; M⁻¹; C q̇ + g; error of accelerations */
   /* joints at rest */
   double standing_q[N], undetected_speed[N]; /* position at rest, and w */
   double motion_residual[N], travel[N]; /* residual of the latest motion; distance of all joints since then */
   /* velocity jumps that the positions have not confirmed yet, and the distance that they have led to since */
   double velocity_jump[N], jump_distance[N]; /* [rad/s] or [m/s], [rad] or [m] */
   int64_t unconfirmed, confirmed; /* 1 if there is such a jump; 1 if this state confirmed one */
-  int64_t sudden_stop[N], any_sudden_stop; /* 1 if the velocity jumped to zero and rest is not confirmed; any of them */
-  double stop_q[N], stop_t[N]; /* position and time of that stop */
+  int64_t sudden_stop[N], any_sudden_stop; /* how the velocity jumped to zero; 1 if one did and rest is not confirmed */
+  double stop_q[N], stop_t[N], stop_v[N]; /* position and time of that stop; velocity before it, of several in one state */
   double least_speed[N]; /* speed that positions prove in the latest interval, despite noise [rad/s] or [m/s] */
 } Consistency;
 

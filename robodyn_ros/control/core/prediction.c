@@ -255,6 +255,15 @@ static int trust_one(const Settings* s, State* m, double t) {
   return 1;
 }
 
+/* For joints whose velocities stopped in the same state: whether their positions move on as predicted, so that only the
+   velocities are wrong. */
+static int positions_move(const Settings* s, State* m, double t) {
+  const int filtered = t - m->predicted_since > 2 * VELOCITY_TIME;
+  if (filtered && m->trusted_source == UNDECIDED && find_trusted(s, m, t) == TRUST_POSITIONS)
+    m->trusted_source = TRUST_POSITIONS;
+  return m->trusted_source == TRUST_POSITIONS;
+}
+
 /* An arm that stood moves by now if positions and velocities of a joint, whatever contradicts in others, have agreed for
    `drop_time` and a state that it is no longer slow. Then the prediction begins anew, with such velocities. Nonzero if it
    moves. */
@@ -280,7 +289,7 @@ static int notice_motion(const Settings* s, State* m, double t) {
 static int estimate_motion(const Settings* s, State* m, double t, int has_state) {
   const int contradicts = m->consistency.verdict == BLIND;
   EACH m->estimated_v[i] = shrunk(m->predicted_v[i], velocity_uncertainty(s, m, t, i));
-  if (!has_state) return 0;
+  if (!has_state || (contradicts && m->consistency.problem == STOP_TOGETHER && !positions_move(s, m, t))) return 0;
   if (contradicts && !m->predicts && !notice_motion(s, m, t)) { clear(m->estimated_v); return 1; }
   if (!(contradicts ? trust_one(s, m, t) : trust_reported(s, m))) return 0;
   m->velocity_known_t = t;
