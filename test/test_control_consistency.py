@@ -483,6 +483,29 @@ def test_joints_that_stop_in_the_same_state_have_dead_encoders_until_one_of_them
     assert set(found[1180:]) == {"TRUSTED"}
 
 
+@pytest.mark.parametrize(
+    ("friction", "verdict"),
+    [({}, "DROPPED"), ({"coulomb": (0.0, 9.0, 9.0)}, "TRUSTED"), ({"viscous": (0.0, 30.0, 30.0)}, "TRUSTED")],
+)
+def test_joints_that_known_friction_can_stop_together_are_alive(friction, verdict):
+    model, qd = rd.create_dynamics("rnea", PRR, **friction), np.array([0.0, 0.26, -0.26])
+    monitor, q = ConsistencyMonitor(model), PRR.home
+    for step in range(1000):
+        q = q + 0.002 * qd
+        assert monitor.update(0.002 * step, q, qd, model.inverse(q, qd, STILL)) == "TRUSTED"
+    assert monitor.update(2.0, q, STILL, model.gravity(q)) == verdict
+
+
+def test_joints_at_rest_have_not_stopped_where_a_wrong_velocity_ends():
+    monitor = stood(effort=MODEL.gravity(PRR.home))
+    found = [
+        monitor.update(0.2 + 0.002 * step, PRR.home, qd, MODEL.gravity(PRR.home))
+        for step, qd in enumerate([np.array([0.2, 1.0, -1.0]), *[STILL] * 5])
+    ]
+    assert found[0] == "DROPPED"
+    assert found[-1] == "TRUSTED"
+
+
 def test_joints_that_friction_holds_have_not_stopped():
     """The model without friction expects them to move at 1 rad/s and more after each state."""
     monitor = ConsistencyMonitor(MODEL, unknown_friction=1.0)
