@@ -473,7 +473,7 @@ def test_joints_that_stop_in_the_same_state_have_dead_encoders_until_one_of_them
         stand = stops if step < 1150 else stops[1:]
         qd = np.where(np.isin(range(3), stand) & (step >= 1000), 0.0, moving)
         q = q + 0.002 * qd
-        found.append(monitor.update(0.002 * step, q, qd, MODEL.gravity(q) if commanded else None))
+        found.append(monitor.update(0.002 * step, q, qd, MODEL.gravity(q) if commanded or step < 900 else None))
         if step == 1149 and verdict == "BLIND":
             assert monitor.problem[0] == "STOP_TOGETHER"
             assert monitor.memory.value == moving[monitor.problem[1]]  # before it stopped
@@ -481,6 +481,29 @@ def test_joints_that_stop_in_the_same_state_have_dead_encoders_until_one_of_them
     assert (set(found[:1000]), found[1000]) == ({"TRUSTED"}, "DROPPED" if drops else "TRUSTED")
     assert set(found[1006:1150]) == {verdict}
     assert set(found[1180:]) == {"TRUSTED"}
+
+
+@pytest.mark.parametrize(
+    ("friction", "verdict"),
+    [({}, "DROPPED"), ({"coulomb": (0.0, 9.0, 9.0)}, "TRUSTED"), ({"viscous": (0.0, 30.0, 30.0)}, "TRUSTED")],
+)
+def test_joints_that_known_friction_can_stop_together_are_alive(friction, verdict):
+    model, qd = rd.create_dynamics("rnea", PRR, **friction), np.array([0.0, 0.26, -0.26])
+    monitor, q = ConsistencyMonitor(model), PRR.home
+    for step in range(1000):
+        q = q + 0.002 * qd
+        assert monitor.update(0.002 * step, q, qd, model.inverse(q, qd, STILL)) == "TRUSTED"
+    assert monitor.update(2.0, q, STILL, model.gravity(q)) == verdict
+
+
+def test_joints_at_rest_have_not_stopped_where_a_wrong_velocity_ends():
+    monitor = stood(effort=MODEL.gravity(PRR.home))
+    found = [
+        monitor.update(0.2 + 0.002 * step, PRR.home, qd, MODEL.gravity(PRR.home))
+        for step, qd in enumerate([np.array([0.2, 1.0, -1.0]), *[STILL] * 5])
+    ]
+    assert found[0] == "DROPPED"
+    assert found[-1] == "TRUSTED"
 
 
 def test_joints_that_friction_holds_have_not_stopped():

@@ -190,17 +190,16 @@ static int note_sudden_stop(const Uncertainty* u, Consistency* c, int i, double 
   return stops;
 }
 
-/* Several joints stop in the same state. An impact stops one, and changes the velocities of the others. So if friction and
-   the effort beyond the model's cannot have taken that energy within dt, these joints have dead encoders, or wrong
-   velocities, until one of them moves by its position and by its velocity. `lost`: what the velocities of joints that
-   stop have lost beyond noise. */
+/* Several joints stop in the same state. An impact stops one, and changes the velocities of the others. So if friction
+   cannot have taken their energy within dt, these joints have dead encoders, or wrong velocities, until one of them moves
+   by its position and by its velocity. `lost`: the velocities of joints that stop, less what noise and effort explain. */
 static void note_common_stop(const Uncertainty* u, Consistency* c, double dt, const double* q, const double* lost) {
   int count = 0;
   double energy = 0, taken = 0;
   if (c->contradicts || !c->model_known) return;
   EACH if (lost[i] != 0) {
-    const double speed = fabs(c->reported[N + i]), friction = u->coulomb[i] + u->unknown_friction[i] + u->viscous[i] * speed;
-    taken += dt * speed * (friction + fabs(c->effort[i] - c->bias[i]));
+    const double speed = fabs(c->reported[N + i]);
+    taken += dt * speed * (u->coulomb[i] + u->unknown_friction[i] + u->viscous[i] * speed);
     for (int j = 0; j < N; ++j) energy += lost[i] * c->mass[i * N + j] * lost[j] / 2;
     ++count;
   }
