@@ -269,6 +269,11 @@ def test_what_cannot_be_read_ends_with_2(command, tmp_path):
     assert "malformed XML at line 1" in command.error("check", path)
 
 
+def test_a_pose_is_named_in_full_and_its_joints_may_have_spaces(check):
+    out = check(PRR.replace('"wrist"', '"wrist 1"'), "--at", "shoulder=-1.2345,wrist 1=0.5")[1]
+    assert "shoulder=-1.2345," in out and "1=0.5 " in out
+
+
 def test_loads_are_those_of_pinocchio(report):
     code, found = report(PRR, "--at", "pick=0.3,-1.83,-0.12", "--at", "1,0.5,0.4")
     assert code == 0

@@ -256,7 +256,8 @@ def load_tables(robot: Robot, found: joints.Loads) -> Iterator[Table]:
             rows.append((joint.name, joint.effort_unit, *held, bound, of_limit, " … ".join(inertias)))
         conditions = [*(found.condition[name] for name in some), found.worst_condition]
         rows.append((Text("condition of M", "dim"), "", *(Text(f"{value:.3g}", "dim") for value in conditions)))
-        heads = ("Joint", "Unit", *(name[:12] for name in some), "Worst", "Limit", "Ratio", "Reflected inertia")
+        poses = (name.replace(",", ", ") for name in some)
+        heads = ("Joint", "Unit", *poses, "Worst", "Limit", "Ratio", "Reflected inertia")
         yield simple_table(heads, rows, left=(0, 1))
 
 
