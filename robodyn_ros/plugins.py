@@ -211,12 +211,13 @@ def _wrong_method(plugin: type[Any], base: type[Any]) -> str:
         if not isinstance(own, FunctionType):
             continue
         taken = _signature(method).parameters.values()
-        named = {one.name: None for one in taken if one.kind is Parameter.KEYWORD_ONLY}
-        placed = [one.name for one in taken if one.kind is Parameter.POSITIONAL_OR_KEYWORD]
-        try:
-            _signature(own).bind(*placed, **named)
-        except TypeError as cause:
-            return f"has {name}{_signature(own)}, whose arguments differ from those of the base class: {cause}"
+        for given in (taken, [one for one in taken if one.default is Parameter.empty]):
+            named = {one.name: None for one in given if one.kind is Parameter.KEYWORD_ONLY}
+            placed = [one.name for one in given if one.kind is Parameter.POSITIONAL_OR_KEYWORD]
+            try:
+                _signature(own).bind(*placed, **named)
+            except TypeError as cause:
+                return f"has {name}{_signature(own)}, whose arguments differ from those of the base class: {cause}"
     return ""
 
 
