@@ -239,6 +239,8 @@ def test_all_incomplete_parts_are_shown_each_once(report):
         ("link 'hand'", "<inertial> has no <mass>"),
     ]
     assert not any("effort limit" in one["text"] for one in found["findings"])  # it has one, in another form
+    findings = report(changed(('<mass value="6"/>', '<mass value="6,0"/>')))[1]["findings"]
+    assert [one["severity"] for one in findings] == ["error"]  # it has a mass, in another form
 
 
 FLOATS = (

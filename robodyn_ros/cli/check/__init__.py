@@ -67,7 +67,8 @@ def run(args: Namespace) -> ExitCode:
         document = _repaired(document, args.repair)
     urdf, problems = read_urdf(document)
     form = [_error(document, problem) for problem in problems]
-    findings = [*form, *link_findings(urdf), *joints.joint_findings(urdf, {(one.element, one.text) for one in form})]
+    findings = [*form, *link_findings(urdf, {one.element for one in form})]
+    findings += joints.joint_findings(urdf, {(one.element, one.text) for one in form})
     robot, found = _loaded(args, document, findings)
     if robot is not None:
         findings = [finding for finding in findings if finding not in form]  # it has the name of its file
