@@ -213,7 +213,8 @@ def manipulability(jacobians: ArrayLike, rows: tuple[int, ...] | None = None) ->
     """
     chosen = _chosen(as_real("jacobians", jacobians, "matrices"), rows)
     sigma = np.linalg.svd(chosen, compute_uv=False)
-    return np.where(sigma[..., -1] > SINGULAR * sigma[..., 0], np.prod(sigma, axis=-1), 0.0)
+    product = np.prod(sigma, axis=-1)
+    return np.where(sigma[..., -1] > SINGULAR * sigma[..., 0], product, 0.0)
 
 
 def _chosen(jacobians: Array, rows: tuple[int, ...] | None) -> Array:
