@@ -211,11 +211,12 @@ def _wrong_method(plugin: type[Any], base: type[Any]) -> str:
         if not isinstance(own, FunctionType):
             continue
         taken = _signature(method).parameters.values()
-        placed = [one.name for one in taken if one.kind is Parameter.POSITIONAL_OR_KEYWORD]
-        try:
-            _signature(own).bind(*placed)
-        except TypeError as cause:
-            return f"has {name}{_signature(own)}, whose arguments differ from those of the base class: {cause}"
+        for given in (taken, [one for one in taken if one.default is Parameter.empty]):
+            placed = [one.name for one in given if one.kind is Parameter.POSITIONAL_OR_KEYWORD]
+            try:
+                _signature(own).bind(*placed)
+            except TypeError as cause:
+                return f"has {name}{_signature(own)}, whose arguments differ from those of the base class: {cause}"
     return ""
 
 

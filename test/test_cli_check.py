@@ -239,6 +239,8 @@ def test_all_incomplete_parts_are_shown_each_once(report):
         ("link 'hand'", "<inertial> has no <mass>"),
     ]
     assert not any("effort limit" in one["text"] for one in found["findings"])  # it has one, in another form
+    findings = report(changed(('<mass value="6"/>', '<mass value="6,0"/>')))[1]["findings"]
+    assert [one["severity"] for one in findings] == ["error"]  # it has a mass, in another form
 
 
 FLOATS = (
@@ -267,6 +269,11 @@ def test_what_cannot_be_read_ends_with_2(command, tmp_path):
     path = tmp_path / "arm.urdf"
     path.write_text("<robot", encoding="utf-8")
     assert "malformed XML at line 1" in command.error("check", path)
+
+
+def test_a_pose_is_named_in_full_and_its_joints_may_have_spaces(check):
+    out = check(PRR.replace('"wrist"', '"wrist 1"'), "--at", "shoulder=-1.2345,wrist 1=0.5")[1]
+    assert "shoulder=-1.2345," in out and "1=0.5 " in out
 
 
 def test_loads_are_those_of_pinocchio(report):

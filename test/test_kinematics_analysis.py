@@ -48,6 +48,7 @@ def test_two_links_are_isotropic_where_the_book_says() -> None:
     measures = manipulability(np.stack([jacobian(q2) for q2 in angles]))
     assert_allclose(measures, l1 * l2 * np.sin(angles), rtol=1e-12)
     assert angles[np.argmax(measures)] == pytest.approx(np.pi / 2)
+    assert manipulability(jacobian(np.pi)[None]) == 0.0
 
 
 def test_ellipsoids_are_what_unit_rates_and_efforts_give() -> None:

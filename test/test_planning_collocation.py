@@ -391,6 +391,7 @@ def test_what_only_the_solver_sees_is_refused_by_name():
     found = refusal(Problem(cart, [0.0], JointGoal([1.0]), Effort(), duration=0.5, limits=whole(cart)))
     assert "'x'" in found.violation.constraint and "no solution" in found.reason
     assert found.violation.constraint in found.reason
+    refusal(Problem(slider(velocity=1.5), [0.2], JointGoal([1.9]), Effort(), duration=0.5))  # not a slower motion
 
 
 def test_the_time_limit_holds(arm):

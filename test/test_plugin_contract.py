@@ -395,6 +395,7 @@ CREATE = {
     ("kind", "base", "own", "said"),
     [
         ("controllers", PD, {"compute": lambda self, q, qd: None}, "has compute(self, q, qd), whose arguments differ"),
+        ("plants", PlantBase, {"_place": abs, "step": lambda self, effort: None}, "has step(self, effort), whose arg"),
         ("controllers", PD, {"advance": lambda self, dt: None}, "has advance(self, dt), whose arguments differ from"),
         ("dynamics", RNEA, {"gravity": lambda self: None}, "has gravity(self), whose arguments differ from"),
         ("dynamics", RNEA, {"apply": None}, "has apply = None, which is no method"),

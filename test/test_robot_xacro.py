@@ -154,6 +154,9 @@ def test_packages(arm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_names_of_arms(monkeypatch: pytest.MonkeyPatch, arm: Path) -> None:
     assert load_robot("prr").joint_names == ("elevator", "shoulder", "wrist")
+    monkeypatch.chdir(arm.parents[1])
+    with pytest.raises(RobotDescriptionError, match="urdf: cannot be read: Is a directory"):
+        load_robot("urdf")
     with pytest.raises(RobotDescriptionError, match=r"no arm of this package \(pr, prr, r, rr, two_link\)"):
         load_robot("leg")
     monkeypatch.chdir(arm.parent)

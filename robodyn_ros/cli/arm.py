@@ -228,7 +228,7 @@ def tour(speed: float = 1.0) -> Tour:
     return Tour(rest_to_rest(np.repeat(stops, 2, axis=0), times), tuple(arrivals))
 
 
-NAMED = re.compile(r"([^,=\s]+)\s*=\s*([^,=\s]+)")
+NAMED = re.compile(r"([^,=\s][^,=]*?)\s*=\s*([^,=\s]+)")
 """A joint and its position: ``shoulder=-1``."""
 
 

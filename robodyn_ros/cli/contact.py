@@ -76,7 +76,7 @@ def run(args: Namespace) -> ExitCode:
     proposed = propose_thresholds(t, found, args.hours, args.chance)
     parameters = _parameters(robot, proposed, args)
     if args.out is not None:
-        write_file("--out", args.out, yaml.safe_dump(parameters, sort_keys=False))
+        write_file("--out", args.out, yaml.safe_dump(parameters, sort_keys=False, allow_unicode=True))
     if args.json:
         print_json({"robot": robot.name, "joints": robot.joint_names, **proposed._asdict()})
     else:

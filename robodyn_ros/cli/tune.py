@@ -106,7 +106,7 @@ def write(path: Path, study: str, best: Tuned, after: Score) -> None:
         InputError: the file cannot be written.
     """
     parameters = {"controller": best.controller, "gains": best.gains}
-    content = yaml.safe_dump({"/**/controller": {"ros__parameters": parameters}}, sort_keys=False)
+    content = yaml.safe_dump({"/**/controller": {"ros__parameters": parameters}}, sort_keys=False, allow_unicode=True)
     about = f"# Gains from `robodyn tune {study}.yaml`. Of {after.cases} cases that the tuning has not seen,\n"
     about += f"# {after.met} met the specification.\n"
     write_file("--out", path, about + content)

@@ -143,7 +143,8 @@ def _report(figures: dict[str, Any], as_json: bool) -> None:
     elif not figures["cells"]:
         print(f"{figures['link']}: the arm cannot hold itself anywhere")
     else:
-        count, values = f"{figures['cells']} cells of {figures['cell']:g} m", f"{figures['of']} {figures['least']:.3g}"
+        count = f"{figures['cells']} cell{'s'[figures['cells'] == 1 :]} of {figures['cell']:g} m"
+        values = f"{figures['of']} {figures['least']:.3g}"
         files = " and ".join(figures[option] for option in ("plot", "out") if option in figures)
         print(f"{files}: {count}, {values} to {figures['greatest']:.3g}{UNITS[figures['of']]}")
         if "mass" in figures:

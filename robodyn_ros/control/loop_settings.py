@@ -190,7 +190,7 @@ def limit_specs(joint: Joint, effort: float | None = None) -> list[ParameterSpec
     """The limits of a joint as parameters: effort, the URDF's unless given, its rate, and velocity."""
     known, unit = bool(np.isfinite(joint.effort)), joint.effort_unit
     text = f"greatest effort of joint {joint.name} [{unit}]"
-    text += "; the URDF's unless given, and at most that" if known else "; must be given, for the URDF has none"
+    text += "; the URDF's unless given, and at most that" if known else "; the URDF has none"
     default, greatest = (joint.effort, joint.effort) if known else (None, float(np.finfo(float).max))
     limit = ParameterSpec(f"effort_limits.{joint.name}", default, text, "", (0.0, greatest))
     text = (

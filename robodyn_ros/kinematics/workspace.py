@@ -212,7 +212,9 @@ def manipulability(jacobians: ArrayLike, rows: tuple[int, ...] | None = None) ->
         InputError: no such row.
     """
     chosen = _chosen(as_real("jacobians", jacobians, "matrices"), rows)
-    return np.prod(np.linalg.svd(chosen, compute_uv=False), axis=-1)
+    sigma = np.linalg.svd(chosen, compute_uv=False)
+    product = np.prod(sigma, axis=-1)
+    return np.where(sigma[..., -1] > SINGULAR * sigma[..., 0], product, 0.0)
 
 
 def _chosen(jacobians: Array, rows: tuple[int, ...] | None) -> Array:

@@ -178,7 +178,8 @@ def _named(name: str, arguments: dict[str, str]) -> tuple[str, dict[str, str]]:
                     path, given = str(getattr(module, attribute)), getattr(module, f"{attribute[:-5]}_ARGS", None)
                     return path, {**(given or {}), **arguments}
     others += is_it(name, own) or similar(f"{name}.urdf")
-    problem = f"cannot be read: No such file, no arm of this package ({', '.join(sorted(own))}){others}"
+    found = "Is a directory" if Path(name).is_dir() else "No such file"
+    problem = f"cannot be read: {found}, no arm of this package ({', '.join(sorted(own))}){others}"
     raise RobotDescriptionError(name, problem)
 
 

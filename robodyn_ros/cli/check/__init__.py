@@ -67,7 +67,8 @@ def run(args: Namespace) -> ExitCode:
         document = _repaired(document, args.repair)
     urdf, problems = read_urdf(document)
     form = [_error(document, problem) for problem in problems]
-    findings = [*form, *link_findings(urdf), *joints.joint_findings(urdf, {(one.element, one.text) for one in form})]
+    findings = [*form, *link_findings(urdf, {one.element for one in form})]
+    findings += joints.joint_findings(urdf, {(one.element, one.text) for one in form})
     robot, found = _loaded(args, document, findings)
     if robot is not None:
         findings = [finding for finding in findings if finding not in form]  # it has the name of its file
@@ -256,7 +257,8 @@ def load_tables(robot: Robot, found: joints.Loads) -> Iterator[Table]:
             rows.append((joint.name, joint.effort_unit, *held, bound, of_limit, " … ".join(inertias)))
         conditions = [*(found.condition[name] for name in some), found.worst_condition]
         rows.append((Text("condition of M", "dim"), "", *(Text(f"{value:.3g}", "dim") for value in conditions)))
-        heads = ("Joint", "Unit", *(name[:12] for name in some), "Worst", "Limit", "Ratio", "Reflected inertia")
+        poses = (name.replace(",", ", ") for name in some)
+        heads = ("Joint", "Unit", *poses, "Worst", "Limit", "Ratio", "Reflected inertia")
         yield simple_table(heads, rows, left=(0, 1))
 
 

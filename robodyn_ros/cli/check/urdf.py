@@ -12,7 +12,7 @@ a solid box of diagonal d has k = d / √12. Factors of a thousand are mistaken 
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -185,11 +185,12 @@ def size_of(link: UrdfLink, urdf: Urdf) -> Size | None:
     return size if size.diagonal > NO_SIZE else None
 
 
-def link_findings(urdf: Urdf) -> Iterator[Finding]:
+def link_findings(urdf: Urdf, unread: Collection[str] = ()) -> Iterator[Finding]:
     """The findings about the links that move.
 
     Args:
         urdf: links and joints, as :func:`~robodyn_ros.cli.check.urdf.read_urdf` gives them.
+        unread: titles of links whose mass is not known, because something in them is invalid.
     """
     moved = moving_links(urdf)
     turned = {joint.child for joint in urdf.joints if joint.type in ("revolute", "continuous")}
@@ -207,7 +208,7 @@ def link_findings(urdf: Urdf) -> Iterator[Finding]:
         elif link.inertial is not None:
             for _, text in _possible(link.title, link.inertial):
                 yield Finding("note", link.title, link.line, f"{text}; the link does not move, so this has no effect")
-    yield from _without_mass(urdf)
+    yield from _without_mass(urdf, unread)
     yield from _placeholders([link for link in urdf.links if link.name in moved])
 
 
@@ -277,9 +278,9 @@ def _inertia(inertial: Inertial, size: Size) -> Iterator[Remark]:
         yield "warning", f"{text}: that is too small"
 
 
-def _without_mass(urdf: Urdf) -> Iterator[Finding]:
+def _without_mass(urdf: Urdf, unread: Collection[str]) -> Iterator[Finding]:
     """Findings about links without mass that a joint moves."""
-    links = {link.name: link for link in urdf.links}
+    links = {link.name: link for link in reversed(urdf.links)}  # of two with one name the first
     for joint in urdf.joints:
         if not joint.moves or joint.child not in links:
             continue
@@ -288,6 +289,7 @@ def _without_mass(urdf: Urdf) -> Iterator[Finding]:
             name = ahead.pop()
             inertial = links[name].inertial if name in links else None
             welded += inertial.mass if inertial is not None else 0.0
+            welded += np.nan if name in links and links[name].title in unread else 0.0
             ahead += [other.child for other in urdf.joints if other.parent == name and not other.moves]
         if welded == 0.0:
             link = links[joint.child]

@@ -52,6 +52,7 @@ def closed_sections(dynamics: CompiledDynamics, form: ClosedForm, chosen: Sequen
         dynamics: the arm.
         form: its closed form.
         chosen: names of the steps; ``arm`` among them explains the symbols of all, and so has all of them written.
+            Without it the last one ends with the sines and cosines, whose angles may be no coordinates.
     """
     steps = _Steps(form)
     parts = {name: tuple(found) for name, found in steps.parts().items()}
@@ -62,6 +63,8 @@ def closed_sections(dynamics: CompiledDynamics, form: ClosedForm, chosen: Sequen
     legend = Legend(writer)
     numeric = TextBlock(f"The arm's own numbers stand in the formulas, to {DIGITS} digits.")
     remark = [numeric] if form.algebra.numeric else []
+    if "arm" not in chosen and rest:
+        rest[-1] = rest[-1].extended(legend.trigonometric)
     return [Section("arm", "The arm", (joints(dynamics.robot), *remark, *legend.numbers, *legend.trigonometric)), *rest]
 
 

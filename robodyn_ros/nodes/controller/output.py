@@ -146,10 +146,11 @@ class LoopStatistics:
 
     @property
     def problem(self) -> str:
-        """Joints at their effort limits in every command for ``LASTING`` or longer; "" if there are none."""
+        """Joints whose effort a limit reduced in every command for ``LASTING`` or longer; "" if there are none."""
         now = perf_counter()
         lasting = [f"{name} for {now - then:.0f} s" for name, then in self._saturated.items() if now - then >= LASTING]
-        return f"at the effort limit all the time: joint {', '.join(lasting)}" if lasting else ""
+        limits = "at the effort limit, or in the margin of a position limit"
+        return f"{limits}, all the time: joint {', '.join(lasting)}" if lasting else ""
 
     def _judge_saturation(self) -> None:
         """Update the times from which on joints were saturated in every command."""

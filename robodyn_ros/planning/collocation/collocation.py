@@ -191,7 +191,9 @@ class _MeshRefinement:
         return program, best
 
     def _keep(self, motion: Guess, mesh: Mesh) -> None:
-        """Keep a motion that may become a feasible one."""
+        """Keep a motion that may become a feasible one; a search that fails may have left the given duration."""
+        if self._problem.duration and not np.isclose(motion.durations.sum(), self._problem.duration, rtol=1e-3):
+            return
         self._curves.append((self._curve(motion, mesh), [(self._scheme.inner + 1) * int(end) for end in mesh.ends]))
 
     def _timed_out(self) -> bool:

@@ -167,7 +167,7 @@ def _of_controller(study: Study, summary: Summary) -> Iterator[page.Block]:
         yield from _of_margins(summary)
     if summary.failed:
         yield page.HeadingBlock("Failed")
-        yield _page_table(("Why", "Cases"), [(why, str(count)) for why, count in summary.failed.items()])
+        yield page.literal_table(("Cases", "Why"), [(str(count), why) for why, count in summary.failed.items()])
     yield from _of_worst(study, summary)
     if summary.sensitivities:
         yield from _of_sensitivities(study, summary)
