@@ -494,6 +494,8 @@ def test_joints_that_known_friction_can_stop_together_are_alive(friction, verdic
         q = q + 0.002 * qd
         assert monitor.update(0.002 * step, q, qd, model.inverse(q, qd, STILL)) == "TRUSTED"
     assert monitor.update(2.0, q, STILL, model.gravity(q)) == verdict
+    monitor.acknowledge()
+    assert monitor.update(2.002, q, STILL, model.gravity(q)) == "TRUSTED"
 
 
 def test_joints_at_rest_have_not_stopped_where_a_wrong_velocity_ends():

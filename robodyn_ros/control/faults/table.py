@@ -60,7 +60,8 @@ FAULTS: Mapping[str, Fault] = {
     ),
     "sensor": Fault(
         "sensor fault",
-        "positions contradict velocities, or a joint is at rest although the effort on it exceeds what may hold it",
+        "positions contradict velocities; joints stop in the same state, although friction cannot stop them; or "
+        "a joint is at rest although the effort on it exceeds what may hold it",
         "judge_consistency",
         "joint states that cannot be true",
         "compare the arm with its model (mass_scale, payload, friction), or lower the noise of its sensors",
