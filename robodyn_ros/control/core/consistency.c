@@ -179,11 +179,10 @@ static void end_sudden_stop(Consistency* c, int i) {
 }
 
 /* A velocity jumps to zero: the joint was stopped suddenly, or its encoder is dead and its position stays, too. These
-   causes cannot be distinguished until the joint moves, or has stood for `STOOD`. Returns whether it stops in this state,
-   if the velocity was great enough. */
-static int note_sudden_stop(const Uncertainty* u, Consistency* c, int i, double t, double q, double v, int jumps) {
-  const int stands = fabs(v) < MOVES * velocity_noise_of(u, c, i), away = fabs(q - c->stop_q[i]) > noise_bound(u, i);
-  const int stops = stands && !c->sudden_stop[i];
+   causes cannot be distinguished until the joint moves by more than `noise`, or has stood for `STOOD`. Returns whether it
+   stops in this state, if the velocity was great enough. */
+static int note_sudden_stop(Consistency* c, int i, double t, double q, double noise, int stands, int jumps) {
+  const int stops = stands && !c->sudden_stop[i], away = fabs(q - c->stop_q[i]) > noise;
   if (stops && jumps) { c->sudden_stop[i] = STOPPED_ALONE; c->stop_q[i] = q; c->stop_t[i] = t; }
   else if (away && (!stands || c->sudden_stop[i] == STOPPED_ALONE)) end_sudden_stop(c, i);
   c->any_sudden_stop |= c->sudden_stop[i] && t - c->stop_t[i] < STOOD;
@@ -206,6 +205,15 @@ static void note_common_stop(const Uncertainty* u, Consistency* c, double dt, co
   EACH if (count > 1 && energy > taken && lost[i] != 0) {
     c->sudden_stop[i] = STOPPED_TOGETHER; c->stop_q[i] = q[i]; c->stop_t[i] = c->last_t + dt; c->stop_v[i] = c->reported[N + i];
   }
+}
+
+/* The problem of joints that have stood since they stopped in the same state. */
+static int common_stop(const Uncertainty* u, Consistency* c, double z) {
+  EACH if (c->sudden_stop[i] == STOPPED_TOGETHER) {
+    c->joint = i; c->value = c->stop_v[i]; c->bound = z * velocity_noise_of(u, c, i); c->setting = BY_VELOCITY_NOISE;
+    return STOP_TOGETHER;
+  }
+  return NO_PROBLEM;
 }
 
 /* Test of residual 1. Returns the problem of the state. */
@@ -235,7 +243,8 @@ static int test_positions(const Uncertainty* u, Consistency* c, double dt, const
     is_valid &= fabs(sum) <= 0.5 * bound;
     const double jump = qd[i] - before, least = by_noise + fabs(expected);
     confirm_jump(u, c, i, dt, jump, least, sum, bound);
-    const int stops = note_sudden_stop(u, c, i, c->last_t + dt, q[i], qd[i], fabs(jump) > least);
+    const int stands = fabs(qd[i]) < MOVES * sigma, jumps = fabs(jump) > least;
+    const int stops = note_sudden_stop(c, i, c->last_t + dt, q[i], noise, stands, jumps);
     lost[i] = stops ? shrunk(jump, by_noise / SQRT2 + fabs(expected)) : 0; /* chance explains two of them as one of by_noise */
     if (v != qd[i] && wrong == NO_PROBLEM) {
       wrong = VELOCITY_JUMPS; c->joint = i; c->value = jump; c->bound = most; c->setting = BY_VELOCITY_NOISE;
@@ -247,10 +256,7 @@ static int test_positions(const Uncertainty* u, Consistency* c, double dt, const
     c->last_q[i] = q[i]; c->last_v[i] = v;
   }
   note_common_stop(u, c, dt, q, lost);
-  EACH if (wrong == NO_PROBLEM && c->sudden_stop[i] == STOPPED_TOGETHER) {
-    wrong = STOP_TOGETHER; c->joint = i; c->value = c->stop_v[i]; c->bound = z * velocity_noise_of(u, c, i);
-    c->setting = BY_VELOCITY_NOISE;
-  }
+  if (wrong == NO_PROBLEM) wrong = common_stop(u, c, z);
   if (wrong == NO_PROBLEM && is_valid && !c->unconfirmed && !c->any_sudden_stop) {
     copy(c->q, q); copy(c->v, qd);
     c->at = c->last_t + dt;
