@@ -380,6 +380,7 @@ def test_settings_are_those_of_the_node(name: str, law: str) -> None:
     """For random parameters: every number of the core's settings, and of the control step's."""
     both = Twins(name, law, FELT if law == "computed_torque" else None)
     robot, rng, structs = both.robot, both.rng, both.loop.core.structs
+    inertias = both.dynamics.mass_matrix(robot.home).diagonal().tolist()
     for _ in range(20):
         values: dict[str, Any] = dict(both.given)
         for name_, item in both.exported.table.items():
@@ -388,9 +389,9 @@ def test_settings_are_those_of_the_node(name: str, law: str) -> None:
                 values[name_] = float(np.clip(finite({"": value})[""] * rng.uniform(0.7, 1.3), least, greatest))
             elif item.kind == b"b" and name_ != "externally_supported":
                 values[name_] = bool(rng.random() < 0.5)
-        for joint in robot.joint_names:
-            values[f"gains.{joint}.stiffness"] = float(rng.choice([0.0, 20.0]))
-            values[f"gains.{joint}.damping"] = float(rng.choice([0.0, 3.0]))
+        for joint, inertia in zip(robot.joint_names, inertias, strict=True):
+            values[f"gains.{joint}.stiffness"] = inertia * rng.choice([0.0, 100.0])
+            values[f"gains.{joint}.damping"] = inertia * rng.choice([0.0, 15.0])
         values |= {f"stream.{what}": rng.uniform(0.1, 2.0, 2).tolist() for what in ("speed", "acceleration")}
         values |= {"gravity": rng.uniform(-9.0, 9.0, 3).tolist(), "payload.mass": 0.3,
                    "payload.com": [0.01, -0.02, 0.03],
