@@ -7,6 +7,7 @@ import argparse
 import os
 import sys
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from robodyn_ros.errors import RobotDescriptionWarning
 from robodyn_ros.files import as_json
 from robodyn_ros.robot import Robot, load_robot
 
@@ -24,6 +26,8 @@ if str(ROOT / "test") not in sys.path:
     sys.path.insert(0, str(ROOT / "test"))
 
 from industrial import panda, urdf, urdfs  # noqa: E402
+
+warnings.simplefilter("ignore", RobotDescriptionWarning)  # the arms are those of other packages, as they are
 
 PRR = ROOT / "urdf" / "prr.urdf"
 

@@ -16,7 +16,6 @@ Drives keep to the last command for :data:`COMMAND_TIMEOUT` and then brake, or g
 
 from __future__ import annotations
 
-import warnings
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -101,15 +100,13 @@ def arm_of(name: str, damping: float = 0.0) -> Arm:
 
     found: dict[str, Any] = {"prr": PRR, **urdfs()}
     source = random_robot(int(name[5:]), 4, 0.0, 0.0) if name.startswith("chain") else str(found.get(name, name))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        robot = rd.load_robot(source)
-        if damping:
-            editor = UrdfEditor(robot.urdf)
-            for joint in robot.joint_names:
-                editor.set_dynamics(joint, "damping", damping)
-                editor.set_dynamics(joint, "friction", 0.0)
-            robot = rd.load_robot(editor.text())
+    robot = rd.load_robot(source)
+    if damping:
+        editor = UrdfEditor(robot.urdf)
+        for joint in robot.joint_names:
+            editor.set_dynamics(joint, "damping", damping)
+            editor.set_dynamics(joint, "friction", 0.0)
+        robot = rd.load_robot(editor.text())
     if not np.isfinite([robot.effort_limit, robot.velocity_limit]).all():
         raise SystemExit(f"{name}: its URDF needs effort and velocity limits of all joints, by which faults are judged")
     reach = np.where(prismatic(robot), 1.0, 2.5)
