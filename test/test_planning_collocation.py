@@ -390,8 +390,19 @@ def test_what_only_the_solver_sees_is_refused_by_name():
     cart = slider()
     found = refusal(Problem(cart, [0.0], JointGoal([1.0]), Effort(), duration=0.5, limits=whole(cart)))
     assert "'x'" in found.violation.constraint and "no solution" in found.reason
-    assert found.violation.constraint in found.reason
-    refusal(Problem(slider(velocity=1.5), [0.2], JointGoal([1.9]), Effort(), duration=0.5))  # not a slower motion
+    assert found.violation.constraint in found.reason and "0.5 s is too short" in found.reason
+    refusal(Problem(slider(velocity=1.5), [0.2], JointGoal([1.9]), Effort(), duration=1.3))  # not a slower motion
+
+
+def test_a_duration_shorter_than_the_velocity_limits_allow_is_refused_before_the_search():
+    """There and back: 0.9 m at 1.5 m/s takes 0.6 s; a goal that leaves the joint free takes no time."""
+    cart = slider(velocity=1.5)
+    given = {"cost": Effort(), "via": (JointGoal([0.85]),), "limits": whole(cart)}
+    found = refusal(Problem(cart, [0.2], JointGoal([0.6]), duration=0.59, **given))
+    assert "1.525 m/s on average" in found.reason and "takes 0.6 s or more" in found.reason
+    assert found.violation.amount == pytest.approx(0.9 / 0.59 - 1.5) and not len(found.times)
+    assert infeasibility(Problem(cart, [0.2], JointGoal([0.6]), duration=0.61, **given)) is None
+    assert infeasibility(Problem(cart, [0.2], JointGoal([np.nan]), duration=0.1, limits=whole(cart))) is None
 
 
 def test_the_time_limit_holds(arm):
@@ -407,7 +418,7 @@ def test_the_time_limit_holds(arm):
     assert found.solved and found.duration == pytest.approx(1.4) and "feasible" in found.reason
     squares = trapezoid((found.effort**2).sum(axis=1), found.times)
     assert found.cost == pytest.approx(squares, rel=1e-3)
-    found = plan(Problem(arm, HOME, JointGoal(PICK), duration=0.1), brief)  # too fast for any motion
+    found = plan(Problem(arm, HOME, JointGoal(PICK), duration=0.4), brief)  # too fast for any motion
     assert not found.solved and "time limit of 0.01 s" in found.reason
 
 

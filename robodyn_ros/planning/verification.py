@@ -88,6 +88,13 @@ def _violations_of_stops(problem: Problem, stops: tuple[Array, ...]) -> Iterator
             if distance < (0.0 if title == "start" else problem.margin):
                 missing = problem.margin - distance
                 yield _reason(title, str(pair), missing, "m", f"in collision, or too close: {distance:.4g} m apart")
+    if problem.duration is not None and all(fixed):
+        average = np.abs(np.diff(stops, axis=0)).sum(axis=0) / problem.duration
+        for k in _worst_joint(average - limits.velocity):
+            most, unit = limits.velocity[k], rates[k]
+            detail = f"it moves at {average[k]:.4g} {unit} on average, allowed is {most:.4g} {unit}: that takes "
+            detail += f"{average[k] * problem.duration / most:.4g} s or more"
+            yield _reason("duration", f"velocity limit of {problem.joints[k]!r}", average[k] - most, unit, detail)
     at_rest = [("start", stops[0])] if not problem.first[1].any() else []
     if fixed[-1] and rests(problem.goal, n):
         at_rest.append(("goal", stops[-1]))

@@ -246,7 +246,9 @@ class _MeshRefinement:
         if not outcome.optimal:
             status = outcome.status.replace("_", " ").lower()
             self._why = f"the solver found none ({status})"
-            return f"no solution was found ({status}): {worst}"
+            given = self._problem.duration
+            short = "" if given is None else f", perhaps because {given:g} s is too short"
+            return f"no solution was found ({status}){short}: {worst}"
         self._why = f"between the points of {mesh.intervals} intervals {worst}"
         return self._why
 
