@@ -21,6 +21,7 @@ import fault_injections
 from fault_cell import ARMS
 
 OTHERS = ("so101", "talos_left_arm", "ur3_robot", "chain12", "chain21")
+CHAINS = tuple(f"chain{seed}" for seed in (50, 74, 86, 90, 102, 114, 122, 126))
 """Arms that the benchmark does not have unless it is told."""
 
 CASES = [
@@ -63,6 +64,7 @@ CASES = [
     (1, 624, True, "positions drift, 0.06", "prr", 0.3),  # 1.9: it stood, and its fall was in plain sight
     (1, 573, False, "law: raises", "z1", 0.3),  # 0.7: light joints that friction stopped at once seemed dead
     (1, 621, False, "ten states in fifty are bad, 0.2", "z1", 0.6),  # 2.2: likewise where a wrong velocity ended
+    (57, 195, True, "stuck, no velocity: all", "chain74", 0.3),  # 3.4: held for 3 s by encoders that may be dead
     (11, 297, True, "effort: sign of one", "chain12", 0.9),  # 3.7: a drive was judged by its motion before the fault
 ]
 
@@ -71,7 +73,8 @@ CASES = [
 def test_a_reaction_drives_no_joint_on(seed, number, brakes, fault, arm, most):
     if not arm.startswith(("prr", "chain")) and arm not in industrial.urdfs():
         pytest.skip(f"the URDF of {arm} is not installed")
-    injection = fault_injections.injections(seed, ARMS if arm in ARMS else OTHERS)[number]
+    arms = next(arms for arms in (ARMS, OTHERS, CHAINS) if arm in arms)
+    injection = fault_injections.injections(seed, arms)[number]
     assert (injection.fault.name, injection.arm) == (fault, arm)
     cell, run = fault_injections.run_twin(*fault_injections.setup_of(number, injection), injection, brakes=brakes)
     assert cell.detected < np.inf

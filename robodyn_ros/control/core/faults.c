@@ -289,8 +289,8 @@ static double blind_age(State* m, double t, int begins) {
 }
 
 /* Without valid states: gravity compensation, and damping by the estimated velocity. An arm that moved is braked for
-   BRAKING at most: after that its weight could accelerate it again, and only brakes hold it. Nonzero if no more effort
-   is to be sent. */
+   BRAKING at most: after that its weight could accelerate it again, and only brakes hold it. So is one with a suspect
+   joint, which may move although its encoder shows no motion. Nonzero if no more effort is to be sent. */
 static int effort_without_state(const Settings* s, State* m, double t, int has_state, double* effort) {
   const int begins = !m->blind;
   const double age = blind_age(m, t, begins);
@@ -298,7 +298,7 @@ static int effort_without_state(const Settings* s, State* m, double t, int has_s
   predict_motion(s, m, t);
   carry(s, m, m->predicted_q, effort);
   if (begins) begin_drive_check(m, t, m->predicted_v);
-  const int is_known = estimate_motion(s, m, t, has_state), predicts_only = m->predicts && !is_known;
+  const int is_known = estimate_motion(s, m, t, has_state), predicts_only = m->predicts && (!is_known || m->is_suspect);
   if (begins) EACH {
     m->found[i] = m->predicted_q[i];
     m->obeyed_speed[i] = greater(m->obeyed_speed[i], fabs(m->estimated_v[i]));
