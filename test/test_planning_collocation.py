@@ -450,6 +450,15 @@ def test_least_effort_of_joints_with_different_units(arm, text):
     assert found.cost < trapezoid(np.sum(effort**2 + slow, axis=1), t)
 
 
+@pytest.mark.parametrize(("place", "speed", "limit"), [(4.5, 1.5, 5.0), (-0.5, -1.5, -1.0)])
+def test_a_motion_keeps_off_the_position_limits_by_the_margin(place, speed, limit):
+    """Without a margin of 0.2 m it would come within 0.06 m of the limit."""
+    cart = slider(effort=50.0)
+    given = {"start_velocity": [speed], "duration": 2.0, "limits": whole(cart), "limit_margin": 0.2}
+    found = solved(plan, Problem(cart, [place], JointGoal([place]), Effort(), **given), PATIENT)
+    assert np.abs(found.q - limit).min() == pytest.approx(0.2, abs=1e-3)
+
+
 def test_ctrl_c_ends_the_search(arm):
     """It arrives in an iteration, as the terminal would send it; the solver would take it for a wish to stop."""
 
