@@ -349,8 +349,8 @@ def test_some_wrong_states_are_dropped_and_the_next_good_one_goes_on(count, size
 def test_a_state_with_the_stamp_of_another_one_is_dropped_if_it_is_of_another_arm():
     monitor = ConsistencyMonitor(MODEL)
     for away, verdict in ((0.0, "TRUSTED"), (1e-6, "TRUSTED"), (0.1, "DROPPED"), (0.0, "TRUSTED")):
-        assert monitor.update(1.0, PRR.home + away, STILL) == verdict
-    assert int(monitor.memory.dropped) == 1
+        assert monitor.update(1.0, PRR.home + away * np.eye(3)[1], STILL) == verdict
+    assert (int(monitor.memory.dropped), int(monitor.memory.joint)) == (1, 1)
 
 
 def test_the_latest_valid_state_is_from_before_the_fault():
