@@ -210,7 +210,8 @@ static void note_common_stop(const Uncertainty* u, Consistency* c, double dt, co
 /* The problem of joints that have stood since they stopped in the same state. */
 static int common_stop(const Uncertainty* u, Consistency* c, double z) {
   EACH if (c->sudden_stop[i] == STOPPED_TOGETHER) {
-    c->joint = i; c->value = c->stop_v[i]; c->bound = z * velocity_noise_of(u, c, i); c->setting = BY_VELOCITY_NOISE;
+    c->joint = i; c->value = c->stop_v[i]; c->setting = BY_VELOCITY_NOISE;
+    c->bound = 1.5 * z / SQRT2 * velocity_noise_of(u, c, i);
     return STOP_TOGETHER;
   }
   return NO_PROBLEM;
