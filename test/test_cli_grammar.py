@@ -63,10 +63,11 @@ def test_the_viewer_is_said_to_move_an_arm_that_runs_already():
 
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("columns", ["60", "80", "132"])
-def test_help_breaks_no_name(verb, columns, monkeypatch):
+def test_help_breaks_no_name_and_its_sentences_fit(verb, columns, monkeypatch):
     monkeypatch.setenv("COLUMNS", columns)
     parser = PARSERS[verb]
     text = parser.format_help()
+    assert not [line for line in text.splitlines() if len(line) > int(columns) and not line.startswith((" ", "usage"))]
     for action in parser._actions:
         if action.help and action.help != SUPPRESS:
             words = parser._get_formatter()._expand_help(action).split()

@@ -20,7 +20,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from math import nan
 from pathlib import Path
-from textwrap import dedent, indent
+from textwrap import dedent, fill, indent
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -119,7 +119,17 @@ def add_settings(parser: _ActionsContainer, settings: Any, names: Iterable[str])
 
 
 class VerbHelp(RawDescriptionHelpFormatter):
-    """Help in which every option with a value has its default, and no name is broken at the end of a line."""
+    """Help in which every option with a value has its default, and no name is broken at the end of a line.
+
+    Paragraphs are written for 80 columns. Those that are too wide for the terminal are wrapped; examples are not.
+    """
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        def fitted(part: str) -> str:
+            is_prose = not re.search(r"^\s", part, re.MULTILINE)
+            return fill(part, width) if is_prose and max(map(len, part.split("\n"))) > width + 2 else part
+
+        return "\n\n".join(map(fitted, super()._fill_text(text, width, indent).split("\n\n")))
 
     def _get_help_string(self, action: Action) -> str:
         text = action.help or ""
