@@ -189,9 +189,10 @@ static int note_sudden_stop(Consistency* c, int i, double t, double q, double no
   return stops;
 }
 
-/* Several joints stop in the same state. An impact stops one, and changes the velocities of the others. So if friction
-   cannot have taken their energy within dt, these joints have dead encoders, or wrong velocities, until one of them moves
-   by its position and by its velocity. `lost`: the velocities of joints that stop, less what noise and effort explain. */
+/* All joints that moved stop in the same state. An impact stops one, and changes the velocities of the others, hardly to
+   zero in all of them. So if friction cannot have taken their energy within dt, these joints have dead encoders, or wrong
+   velocities, until one of them moves by its position and by its velocity. `lost`: the velocities of joints that stop,
+   less what noise and effort explain. */
 static void note_common_stop(const Uncertainty* u, Consistency* c, double dt, const double* q, const double* lost) {
   int count = 0;
   double energy = 0, taken = 0;
@@ -221,6 +222,7 @@ static int common_stop(const Uncertainty* u, Consistency* c, double z) {
 static int test_positions(const Uncertainty* u, Consistency* c, double dt, const double* q, const double* qd) {
   const double x = log_test_count(), z = sqrt(2 * x), ratio = smaller(dt / NOISE_TIME, 1);
   int wrong = NO_PROBLEM, is_valid = 1;
+  int goes_on = 0;
   double worst = 1, lost[N];
   c->confirmed = c->unconfirmed = c->any_sudden_stop = 0;
   EACH {
@@ -247,6 +249,7 @@ static int test_positions(const Uncertainty* u, Consistency* c, double dt, const
     const int stands = fabs(qd[i]) < MOVES * sigma, jumps = fabs(jump) > least;
     const int stops = note_sudden_stop(c, i, c->last_t + dt, q[i], noise, stands, jumps);
     lost[i] = stops ? shrunk(jump, by_noise / SQRT2 + fabs(expected)) : 0; /* chance explains two of them as one of by_noise */
+    goes_on |= !stops && fabs(c->reported[i]) > by_noise / SQRT2;
     if (v != qd[i] && wrong == NO_PROBLEM) {
       wrong = VELOCITY_JUMPS; c->joint = i; c->value = jump; c->bound = most; c->setting = BY_VELOCITY_NOISE;
     }
@@ -256,7 +259,7 @@ static int test_positions(const Uncertainty* u, Consistency* c, double dt, const
     c->reported[N + i] = c->reported[i]; c->reported[i] = qd[i];
     c->last_q[i] = q[i]; c->last_v[i] = v;
   }
-  note_common_stop(u, c, dt, q, lost);
+  if (!goes_on) note_common_stop(u, c, dt, q, lost);
   if (wrong == NO_PROBLEM) wrong = common_stop(u, c, z);
   if (wrong == NO_PROBLEM && is_valid && !c->unconfirmed && !c->any_sudden_stop) {
     copy(c->q, q); copy(c->v, qd);

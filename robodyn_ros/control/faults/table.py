@@ -60,7 +60,7 @@ FAULTS: Mapping[str, Fault] = {
     ),
     "sensor": Fault(
         "sensor fault",
-        "positions contradict velocities; joints stop in the same state, although friction cannot stop them; or "
+        "positions contradict velocities; all moving joints stop in the same state, which friction cannot do; or "
         "a joint is at rest although the effort on it exceeds what may hold it",
         "judge_consistency",
         "joint states that cannot be true",
@@ -136,8 +136,8 @@ PROBLEMS: Mapping[str, str] = {
     "OFF_VELOCITY": "{joint} is {size:.4g} {position} from where its velocities lead; {allowed} {position}",
     "VELOCITY_JUMPS": "the velocity of {joint} changes by {value:.4g} {position}/s in one period; {allowed} "
     "{position}/s",
-    "STOP_TOGETHER": "{joint}, which moved at {value:.4g} {position}/s, and another joint stopped in the same state; "
-    "{allowed} {position}/s: no impact stops two joints at once, so their encoders are dead, or their velocities wrong",
+    "STOP_TOGETHER": "{joint}, which moved at {value:.4g} {position}/s, and all others that moved stopped in the same "
+    "state; {allowed} {position}/s: no impact does that, so their encoders are dead, or their velocities wrong",
     "STANDS_DRIVEN": "{joint} stands although {size:.4g} {effort} drive it; {allowed} {effort}: it has struck "
     "something, is blocked, or its encoder is dead",
     "DISOBEYS": "{joint} moves as with {size:.4g} {effort} less than the commanded effort; {allowed} {effort}: its "
