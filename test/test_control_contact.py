@@ -365,6 +365,9 @@ def test_too_much_energy_is_too_fast() -> None:
 def test_what_somebody_else_feels_is_a_contact_too() -> None:
     bench = Bench(PRR)
     bench.run(0.1)
+    bench.loop.set_publisher_conflict("another fault before")
+    bench.run(0.01)
+    bench.loop.set_publisher_conflict("")
     bench.loop.set_contact("collision", "the sensor says so")
     bench.run(0.01)
     assert (bench.loop.fault.kind, bench.command.problem.split(" (")[0]) == ("collision", "the sensor says so")
