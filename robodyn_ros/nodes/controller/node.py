@@ -123,7 +123,8 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
             if not known:  # for example of a plugin
                 self.faults.unforeseen(problem)
             self._failure = f"cannot configure: {problem if known else raised(problem)}"
-            self.get_logger().error(self._failure)
+            if self._end.code is None:  # else Ctrl-C has ended the compiler, too
+                self.get_logger().error(self._failure)
             self._cleanup()
             return TransitionCallbackReturn.FAILURE
         self._failure = ""
