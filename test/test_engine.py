@@ -114,7 +114,11 @@ def test_no_compiler_or_one_that_fails_is_said_once_and_works(
         assert_allclose(gravity(), expected, rtol=1e-12)
     assert [record.getMessage().count("\n") for record in caplog.records] == [0]
     assert "no C compiler found (cc, gcc, clang)" in caplog.text
-    for compiler, said in (("gcc-99", "no C compiler found (gcc-99)"), ("/bin/false", "false failed")):
+    for compiler, said in (
+        ("gcc-99", "no C compiler found (gcc-99)"),
+        ("/bin/false", "false failed"),
+        ("sh -c 'kill -INT $$'", "was ended by SIGINT"),
+    ):
         monkeypatch.setenv("CC", compiler)
         assert_allclose(gravity(), expected, rtol=1e-12)
         assert said in caplog.text

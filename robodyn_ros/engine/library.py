@@ -33,6 +33,7 @@ import os
 import platform
 import shlex
 import shutil
+import signal
 import stat
 import struct
 import subprocess
@@ -570,7 +571,9 @@ class Compiler:
         except (OSError, subprocess.TimeoutExpired) as cause:
             raise CompilationError(f"{shlex.join(self.command)}: {cause}") from cause
         if done.returncode != 0:
-            raise CompilationError(f"{shlex.join(self.command)} failed: {done.stderr[-2000:].strip()}")
+            killed, errors = done.returncode < 0, done.stderr[-2000:].strip()
+            how = f"was ended by {signal.Signals(-done.returncode).name}" if killed else f"failed: {errors}"
+            raise CompilationError(f"{shlex.join(self.command)} {how}")
 
 
 def find_compiler() -> Compiler | None:
