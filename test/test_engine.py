@@ -117,7 +117,7 @@ def test_no_compiler_or_one_that_fails_is_said_once_and_works(
     for compiler, said in (
         ("gcc-99", "no C compiler found (gcc-99)"),
         ("/bin/false", "false failed"),
-        ("sh -c 'kill -INT $$'", "was ended by SIGINT"),
+        ("/bin/sh -c 'kill -INT $$'", "was ended by SIGINT"),
     ):
         monkeypatch.setenv("CC", compiler)
         assert_allclose(gravity(), expected, rtol=1e-12)
