@@ -221,8 +221,7 @@ static int common_stop(const Uncertainty* u, Consistency* c, double z) {
 /* Test of residual 1. Returns the problem of the state. */
 static int test_positions(const Uncertainty* u, Consistency* c, double dt, const double* q, const double* qd) {
   const double x = log_test_count(), z = sqrt(2 * x), ratio = smaller(dt / NOISE_TIME, 1);
-  int wrong = NO_PROBLEM, is_valid = 1;
-  int goes_on = 0;
+  int wrong = NO_PROBLEM, is_valid = 1, goes_on = 0;
   double worst = 1, lost[N];
   c->confirmed = c->unconfirmed = c->any_sudden_stop = 0;
   EACH {
