@@ -88,17 +88,25 @@ def _violations_of_stops(problem: Problem, stops: tuple[Array, ...]) -> Iterator
             if distance < (0.0 if title == "start" else problem.margin):
                 missing = problem.margin - distance
                 yield _reason(title, str(pair), missing, "m", f"in collision, or too close: {distance:.4g} m apart")
-    if problem.duration is not None and all(fixed):
-        average = np.abs(np.diff(stops, axis=0)).sum(axis=0) / problem.duration
-        for k in _worst_joint(average - limits.velocity):
-            most, unit = limits.velocity[k], rates[k]
-            detail = f"it moves at {average[k]:.4g} {unit} on average, allowed is {most:.4g} {unit}: that takes "
-            detail += f"{average[k] * problem.duration / most:.4g} s or more"
-            yield _reason("duration", f"velocity limit of {problem.joints[k]!r}", average[k] - most, unit, detail)
+    if all(fixed):
+        yield from _violation_of_duration(problem, stops)
     at_rest = [("start", stops[0])] if not problem.first[1].any() else []
     if fixed[-1] and rests(problem.goal, n):
         at_rest.append(("goal", stops[-1]))
     yield from _violations_at_rest(problem, stops, at_rest)
+
+
+def _violation_of_duration(problem: Problem, stops: tuple[Array, ...]) -> Iterator[tuple[str, Violation]]:
+    if problem.duration is None:
+        return
+    limits, rates = problem.bounds.velocity, _units(problem, "/s")
+    speeds = np.abs(np.diff(stops, axis=0)).sum(axis=0) / problem.duration
+    for k in _worst_joint(speeds - limits):
+        detail = (
+            f"it moves at {speeds[k]:.4g} {rates[k]} on average, allowed is {limits[k]:.4g} {rates[k]}: that takes "
+            f"{speeds[k] * problem.duration / limits[k]:.4g} s or more"
+        )
+        yield _reason("duration", f"velocity limit of {problem.joints[k]!r}", speeds[k] - limits[k], rates[k], detail)
 
 
 def _violations_at_rest(

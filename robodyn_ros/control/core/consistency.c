@@ -171,6 +171,11 @@ static void confirm_jump(const Uncertainty* u, Consistency* c, int i, double dt,
   c->unconfirmed |= c->velocity_jump[i] != 0;
 }
 
+/* The change of a velocity that noise explains, and the part of it for each of several: chance explains two of them as one
+   whole. */
+static double jump_noise(double z, double sigma) { return 1.5 * z * sigma; }
+static double stop_noise(double by_noise) { return by_noise / SQRT2; }
+
 /* A joint moves again. So the encoders of those that stopped with it may be alive, too. */
 static void end_sudden_stop(Consistency* c, int i) {
   if (c->sudden_stop[i] == STOPPED_TOGETHER)
@@ -192,11 +197,11 @@ static int note_sudden_stop(Consistency* c, int i, double t, double q, double no
 /* All joints that moved stop in the same state. An impact stops one, and changes the velocities of the others, hardly to
    zero in all of them. So if friction cannot have taken their energy within dt, these joints have dead encoders, or wrong
    velocities, until one of them moves by its position and by its velocity. `lost`: the velocities of joints that stop,
-   less what noise and effort explain. */
-static void note_common_stop(const Uncertainty* u, Consistency* c, double dt, const double* q, const double* lost) {
+   less what noise and effort explain. `goes_on`: whether another joint moved, and did not stop. */
+static void note_common_stop(const Uncertainty* u, Consistency* c, double dt, const double* q, const double* lost, int goes_on) {
   int count = 0;
   double energy = 0, taken = 0;
-  if (c->contradicts || !c->model_known) return;
+  if (goes_on || c->contradicts || !c->model_known) return;
   EACH if (lost[i] != 0) {
     const double speed = fabs(c->reported[N + i]);
     taken += dt * speed * (u->coulomb[i] + u->unknown_friction[i] + u->viscous[i] * speed);
@@ -212,7 +217,7 @@ static void note_common_stop(const Uncertainty* u, Consistency* c, double dt, co
 static int common_stop(const Uncertainty* u, Consistency* c, double z) {
   EACH if (c->sudden_stop[i] == STOPPED_TOGETHER) {
     c->joint = i; c->value = c->stop_v[i]; c->setting = BY_VELOCITY_NOISE;
-    c->bound = 1.5 * z / SQRT2 * velocity_noise_of(u, c, i);
+    c->bound = stop_noise(jump_noise(z, velocity_noise_of(u, c, i)));
     return STOP_TOGETHER;
   }
   return NO_PROBLEM;
@@ -227,7 +232,7 @@ static int test_positions(const Uncertainty* u, Consistency* c, double dt, const
   EACH {
     double expected = 0;
     const double sigma = velocity_noise_of(u, c, i);
-    const double by_noise = 1.5 * z * sigma, most = velocity_change(c, by_noise, dt, i, &expected), before = c->last_v[i] + expected;
+    const double by_noise = jump_noise(z, sigma), most = velocity_change(c, by_noise, dt, i, &expected), before = c->last_v[i] + expected;
     const double v = smaller(greater(qd[i], before - most), before + most);
     const double e = q[i] - c->last_q[i] - 0.5 * dt * (v + c->last_v[i]);
     const double noise = noise_bound(u, i), bound = noise + x * sigma * dt / 2;
@@ -247,8 +252,9 @@ static int test_positions(const Uncertainty* u, Consistency* c, double dt, const
     confirm_jump(u, c, i, dt, jump, least, sum, bound);
     const int stands = fabs(qd[i]) < MOVES * sigma, jumps = fabs(jump) > least;
     const int stops = note_sudden_stop(c, i, c->last_t + dt, q[i], noise, stands, jumps);
-    lost[i] = stops ? shrunk(jump, by_noise / SQRT2 + fabs(expected)) : 0; /* chance explains two of them as one of by_noise */
-    goes_on |= !stops && fabs(c->reported[i]) > by_noise / SQRT2;
+    lost[i] = 0;
+    if (stops) lost[i] = shrunk(jump, stop_noise(by_noise) + fabs(expected));
+    else goes_on |= fabs(c->reported[i]) > stop_noise(by_noise);
     if (v != qd[i] && wrong == NO_PROBLEM) {
       wrong = VELOCITY_JUMPS; c->joint = i; c->value = jump; c->bound = most; c->setting = BY_VELOCITY_NOISE;
     }
@@ -258,7 +264,7 @@ static int test_positions(const Uncertainty* u, Consistency* c, double dt, const
     c->reported[N + i] = c->reported[i]; c->reported[i] = qd[i];
     c->last_q[i] = q[i]; c->last_v[i] = v;
   }
-  if (!goes_on) note_common_stop(u, c, dt, q, lost);
+  note_common_stop(u, c, dt, q, lost, goes_on);
   if (wrong == NO_PROBLEM) wrong = common_stop(u, c, z);
   if (wrong == NO_PROBLEM && is_valid && !c->unconfirmed && !c->any_sudden_stop) {
     copy(c->q, q); copy(c->v, qd);
