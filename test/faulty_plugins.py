@@ -11,8 +11,8 @@ import installed_package
 import numpy as np
 from broken_dynamics import Faultless
 
-RAISES, GARBAGE, SLOW = 1e-9, 2e-9, 3e-9
-"""Masses of a payload that stand for a fault [kg]."""
+RAISES, GARBAGE, SLOW, NOTHING = 1e-9, 2e-9, 3e-9, 4e-9
+"""Masses of a payload that stand for a fault, and one that does not [kg]."""
 
 DELAY = 0.2
 """How long it behaves after the parameter was set, so that the try before passes [s]."""
@@ -52,7 +52,14 @@ class Liar(Faultless):
         return -super().gravity(q)
 
 
+class Laden(Faultless):
+    """Contradicts itself once it holds a payload."""
+
+    def gravity(self, q: Any) -> Any:
+        return super().gravity(q) * (1.0 if self.parameters.payload is None else -1.0)
+
+
 def install(folder: Path) -> None:
     """Make a folder that is, for Python, an installed package with these plugins."""
-    entries = [f"{name.lower()} = faulty_plugins:{name}" for name in ("Moody", "Stillborn", "Liar")]
+    entries = [f"{name.lower()} = faulty_plugins:{name}" for name in ("Moody", "Stillborn", "Liar", "Laden")]
     installed_package.install(folder, "faulty", "robodyn_ros.dynamics", *entries)
