@@ -30,7 +30,7 @@ from robodyn_ros.errors import LimitError
 from robodyn_ros.nodes.common.messages import from_trajectory, seconds
 from robodyn_ros.nodes.viewer import interaction
 from robodyn_ros.nodes.viewer import node as viewer
-from robodyn_ros.nodes.viewer.interaction import ArmRequests, ViewPlan, demo_poses
+from robodyn_ros.nodes.viewer.interaction import ArmRequests, ViewPlan, ViewPush, demo_poses
 from robodyn_ros.nodes.viewer.node import PosedArm
 
 ROOT = Path(__file__).parents[1]
@@ -318,6 +318,27 @@ def test_a_plan_of_before_the_viewer_is_shown_though_it_comes_before_the_first_s
     (line,) = drawings["MarkDrawing"].return_value.draw.call_args.args[0]
     assert line.layer == "plan"
     assert drawings["ArmDrawing"].return_value.move.called
+
+
+def test_a_push_is_sent_in_the_axes_of_the_tool_and_only_while_the_handle_is_held(monkeypatch):
+    handle = Mock()
+    monkeypatch.setattr(interaction, "Pusher", handle)
+    node, robot = Mock(), rd.load_robot(PRR)
+    watch = Mock(robot=robot, q=None)
+    push = ViewPush(node, watch, Mock(**{"overlay.tip": "tool", "overlay.size": 2.0}))
+    push.allow(True)
+    handle, published = handle.return_value, node.create_publisher.return_value.publish
+    assert push.draw() == [] and not handle.force.called  # no state yet
+    watch.q, handle.force.return_value = np.array([0.8, 0.6, -0.4]), None
+    assert push.draw() == [] and not published.called
+    handle.force.return_value = np.array([3.0, -2.0, -5.0])
+    assert push.draw() == [handle.mark.return_value] and handle.shown is True
+    (message,) = published.call_args.args
+    assert message.header.frame_id == "tool"
+    found, c, s = message.wrench.force, np.cos(0.2), np.sin(0.2)  # the tool is turned about y
+    np.testing.assert_allclose([found.x, found.y, found.z], [c * 3.0 + s * 5.0, -2.0, s * 3.0 - c * 5.0])
+    place = [0.5 * np.sin(0.6) + 0.343 * np.sin(0.2), 0.0, 0.8 + 0.5 * np.cos(0.6) + 0.343 * np.cos(0.2)]
+    np.testing.assert_allclose(handle.force.call_args.args[0], place)
 
 
 @pytest.mark.parametrize("begin", [0, 1])
