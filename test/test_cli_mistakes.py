@@ -137,7 +137,7 @@ MISTAKES = {
     "simulate PRR --to elbow=1": "elbow=1",
     "simulate PRR --to 9,0,0": "--to: joint 'elevator' at 9 is outside its limits [0, 2.1] m",
     "simulate PRR --to 0,45,0": "--to: joint 'shoulder' at 45 is outside its limits [-2, 2] rad",
-    "simulate PRR --to shoulder=1 -p controller:velocity_limits.shoulder:=0.01": "its limits [-0.01, 0.01] rad/s",
+    "simulate PRR --to shoulder=1 --duration 9 -p controller:velocity_limits.shoulder:=0.01": "limits [-0.01, 0.01]",
     "simulate PRR --to elevator=1 --duration 0.5": "--duration: is too short for this motion: trajectory, speed from "
     "the arm to its points: joint 'elevator' at 3.75 is outside its limits [-2, 2] m/s",
     "simulate PRR --controller none -p controller:state_timeout:=1": "is named 'controller:state_timeout'",

@@ -49,7 +49,9 @@ def trial():
     hardware, _ = make_simulated(given["simulator"], ROBOT)
     loop, _ = make_loop(given["controller"], ROBOT)
     loop.start(0.0, hardware.plant.q)
-    way = requested_trajectory(["0.3,-0.5,0.4", "shoulder=0.2"], False, 1.0, ROBOT, hardware.plant.q)
+    way = requested_trajectory(
+        ["0.3,-0.5,0.4", "shoulder=0.2"], False, 1.0, ROBOT, hardware.plant.q, ROBOT.velocity_limit
+    )
     loop.follow(way, 0.0)
     return run_trial(hardware, loop, 1.0)
 
@@ -144,6 +146,17 @@ def test_the_tour_and_the_figures(tmp_path):
         assert 0.0 < joint["error_rms"] < 5e-3
         assert joint["error_rms"] <= joint["error_greatest"]
         assert joint["effort_greatest"] <= joint["effort_limit"]
+
+
+def test_without_a_duration_a_motion_takes_as_long_as_its_speed_needs(command):
+    still, poses = np.zeros(3), ["0.3,1,0", "0,0.2,0"]
+    for speed, duration in (([0.5, 0.1, 4.0], 37.5), (ROBOT.velocity_limit, 10.0), ([0.0, np.inf, np.inf], 10.0)):
+        found = requested_trajectory(poses, False, None, ROBOT, still, np.array(speed))
+        assert found.duration == pytest.approx(duration)  # of two segments, which take as long as the longest, 1 rad
+    slow = ["simulate", PRR, "--to", "shoulder=1", "-p", "velocity_limits.shoulder:=0.1", "--json"]
+    code, out, _ = command(*slow)
+    assert code == 0 and json.loads(out)["faults"] == {}
+    assert "--duration: is too short" in command.error(*slow, "--duration", "18")
 
 
 @pytest.mark.parametrize(

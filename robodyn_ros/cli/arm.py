@@ -22,6 +22,7 @@ from robodyn_ros.checks import check
 from robodyn_ros.cli.verb import add_option, number
 from robodyn_ros.control import Trajectory, durations, rest_to_rest
 from robodyn_ros.control.limits import check_position_limits
+from robodyn_ros.control.motion.point_to_point import PEAK_VELOCITY
 from robodyn_ros.control.parameter_file import take_joints, take_locked
 from robodyn_ros.errors import InputError, LimitError, is_it
 from robodyn_ros.robot import Array, DescriptionSettings, Joint, Robot, read_document
@@ -201,6 +202,9 @@ ACCELERATION = (3.0, 10.0, 10.0)
 REST = 0.2
 """Time of rest in each pose [s]."""
 
+DURATION = 10.0
+"""Default duration of a motion [s]."""
+
 
 class Tour(NamedTuple):
     """The motion through the poses, with the times of arrival."""
@@ -276,16 +280,18 @@ def _position(text: str, option: str, joint: str) -> float:
 
 
 def requested_trajectory(
-    poses: Sequence[str], with_tour: bool, duration: float, robot: Robot, start: Array
+    poses: Sequence[str], with_tour: bool, duration: float | None, robot: Robot, start: Array, speed: Array
 ) -> Trajectory | None:
     """Return the trajectory that the command line asks for, or None if the arm is to stay.
 
     Args:
         poses: waypoints at rest, one after the other; the segments take equal times.
         with_tour: follow the tour of the demonstration instead.
-        duration: of all segments together [s]; the tour takes its own time.
+        duration: of all segments together [s]; ``DURATION``, or as long as the speed needs, if None. The tour takes its
+            own time.
         robot: the arm.
         start: positions at the beginning (n,).
+        speed: of each joint at most, (n,), if no duration is given.
 
     Raises:
         InputError: a text names no pose, or this arm has no tour.
@@ -300,4 +306,8 @@ def requested_trajectory(
     for text in poses:
         stops.append(parse_pose(text, robot, stops[-1]))
         check_position_limits("--to", robot, stops[-1], list(range(robot.n)))
+    if duration is None:
+        most = np.where(speed > 0.0, speed, np.inf)  # a joint that may not move is refused later
+        slowest = float((PEAK_VELOCITY * np.abs(np.diff(stops, axis=0)) / most).max())
+        duration = max(DURATION, len(poses) * slowest)
     return rest_to_rest(np.array(stops), np.linspace(0.0, duration, len(stops)))

@@ -34,7 +34,7 @@ from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
 from robodyn_ros.checks import check
 from robodyn_ros.cli import console as terminal
-from robodyn_ros.cli.arm import POSES, TOUR, TOUR_JOINTS, add_arm, read_arm, requested_trajectory
+from robodyn_ros.cli.arm import DURATION, POSES, TOUR, TOUR_JOINTS, add_arm, read_arm, requested_trajectory
 from robodyn_ros.cli.verb import ExitCode, add_option, add_simulated, check_used, gather_simulated, only_with
 from robodyn_ros.control import ControlLoop, loop_default_values
 from robodyn_ros.control.motion.trajectory import Trajectory, joint_order, read_trajectory
@@ -43,7 +43,7 @@ from robodyn_ros.document.text import digits, quantity
 from robodyn_ros.errors import InputError, LimitError, signals_deferred
 from robodyn_ros.planning.plan import Plan
 from robodyn_ros.plugins import available
-from robodyn_ros.robot import Robot
+from robodyn_ros.robot import Array, Robot
 from robodyn_ros.simulation import PlantBase, run_trial
 from robodyn_ros.simulation import trial_files as files
 from robodyn_ros.simulation.hardware import Hardware, default_values
@@ -52,9 +52,6 @@ from robodyn_ros.tasks import make_loop, make_simulated
 
 PASSIVE = "none"
 """Name in place of a control law: no commands, no brakes."""
-
-DURATION = 10.0
-"""Default duration [s]."""
 
 LONGEST = 1e6
 """Greatest duration [s]."""
@@ -68,7 +65,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_arm(parser)
     text = f"control law, one of {', '.join((*available('controllers'), PASSIVE))} (default: computed_torque)"
     add_option(parser, "--controller NAME", text)
-    text = f"duration of the simulation [s] (default: {DURATION:g}, or as long as the tour)"
+    text = f"duration of the simulation [s] (default: {DURATION:g}, or what the motion takes)"
     add_option(parser, "--duration SECONDS", text, float)
     motion = parser.add_mutually_exclusive_group()
     text = "pose to go to and rest at: 0.3,-1,0, joint=-1,joint=0.2 or a pose's name; repeatable (default: stay)"
@@ -133,10 +130,11 @@ def _simulate(args: Namespace, robot: Robot, given: dict[str, LoadedParameters])
         if not passive:
             loop, unused_by_loop = make_loop(controller | {"controller": args.controller}, robot)
         hardware, unused = make_simulated(simulator | {"brake": False} if passive else simulator, robot)
-    trajectory, duration = _motion(args, hardware.plant, motion)
+    speed = hardware.plant.velocity_limit if loop is None else loop.settings.limits.velocity
+    trajectory, duration = _motion(args, hardware.plant, motion, speed)
     if loop is not None:
         unused = (unused - set(controller)) | (unused_by_loop - set(simulator)) | (unused & unused_by_loop)
-        _start(loop, hardware, trajectory, args.motion is None)
+        _start(loop, hardware, trajectory, args.duration is not None and bool(args.to))
     else:
         unused |= set(controller) - set(simulator) - set(controller.places) - {"controller"}
     places = simulator.located_names() | controller.located_names()
@@ -145,14 +143,16 @@ def _simulate(args: Namespace, robot: Robot, given: dict[str, LoadedParameters])
     return _run_trial(hardware, loop, duration), perf_counter() - begun
 
 
-def _motion(args: Namespace, plant: PlantBase, motion: Trajectory | None) -> tuple[Trajectory | None, float]:
-    """The motion that the options ask for, if any, and the duration of the trial [s]."""
+def _motion(
+    args: Namespace, plant: PlantBase, motion: Trajectory | None, speed: Array
+) -> tuple[Trajectory | None, float]:
+    """The motion that the options ask for, if any, within a speed (n,), and the duration of the trial [s]."""
     duration = args.duration
     if args.controller == PASSIVE and (args.to or args.tour or args.motion):
         raise InputError("--controller", "must be a control law if the arm is to move", PASSIVE)
     is_allowed = duration is None or 0.0 < duration <= LONGEST
     check(is_allowed, "--duration", f"above 0 s, and {LONGEST:g} s at most", duration)
-    trajectory = motion or requested_trajectory(args.to, args.tour, duration or DURATION, plant.dynamics.robot, plant.q)
+    trajectory = motion or requested_trajectory(args.to, args.tour, duration, plant.dynamics.robot, plant.q, speed)
     if duration is None:
         duration = trajectory.duration if trajectory is not None else DURATION
     return trajectory, duration
