@@ -57,9 +57,7 @@ ROOMS = {
     ),
     "thread": (
         "nodes/controller/realtime/runner.c",
-        "test_control_thread.py test_nodes_states.py test_nodes_wire.py test_nodes_units.py test_nodes_transmission.py "
-        "test_nodes_time.py test_nodes_realtime.py test_nodes_scheduling.py test_nodes_faults.py "
-        "test_nodes_closed_loop.py test_nodes_life_cycles.py",
+        "test_control_thread.py test_nodes_[stuw]*.py test_nodes_rea*.py test_nodes_f*.py test_nodes_[cl]*.py",
     ),
     "robot": ("robot/**/*.py", "test_robot_*.py test_yaml_files.py test_fuzz_urdf.py test_kinematics_truth.py"),
     "kinematics": ("kinematics/**/*.py", "test_kinematics_*.py test_workspace.py test_dynamics_truth.py"),
@@ -68,10 +66,7 @@ ROOMS = {
         "test_dynamics_*.py test_derivation.py test_mechanisms.py test_engine_code.py test_fuzz_dynamics.py "
         "test_export*.py test_plugin_contract.py test_conformance.py",
     ),
-    "identification": (
-        "identification/**/*.py",
-        "test_identification_*.py test_stated_uncertainty.py test_cli_identify.py test_control_payload_motion.py",
-    ),
+    "identification": ("identification/**/*.py", "test_*identif*.py test_stated_*.py test_control_payload_*.py"),
     "planning": ("planning/**/*.py planning/**/*.c", "test_planning_*.py test_cli_plan.py test_cli_mistakes.py"),
     "view": ("view/**/*.py", "test_view_*.py test_kinematics_workspace.py"),
     "document": ("document/**/*.py", "test_document*.py test_cli_demo_report.py"),
@@ -80,10 +75,15 @@ ROOMS = {
         "test_simulation_*.py test_cli_compare.py test_cli_validate.py test_cli_sweep.py test_cli_simulate.py "
         "test_cli_mistakes.py test_planning_mpc.py test_plugin_contract.py",
     ),
-    "checks": (
-        "cli/check/**/*.py cli/check*.py",
-        "test_cli_check.py test_cli_main.py test_cli_mistakes.py test_robot_motion_limits.py test_cli_joints.py",
+    "laws": (
+        "control/laws/*.py control/motion/*.py control/[!lrs]*.py",
+        "test_control_[!e]*.py test_own_controller.py test_conformance.py test_cli_parameter_file.py",
     ),
+    "export": ("control/export/*.py", "test_control_export.py test_control_step_export.py test_cli_export.py"),
+    "commissioning": ("control/commissioning/*.py", "test_control_commissioning.py test_nodes_commissioner.py"),
+    "engine": ("engine/*.py", "test_engine*.py test_cli_compile.py test_dynamics_*.py test_control_tracing.py"),
+    "nodes": ("nodes/**/*.py", "test_nodes_*.py test_cli_demo.py test_cli_stops.py"),
+    "cli": ("cli/**/*.py", "test_cli_*.py test_document_reports.py test_robot_motion_limits.py test_readme.py"),
 }
 """Files of the package, below ``robodyn_ros``, and the tests that look after them, below ``test``."""
 
@@ -94,7 +94,7 @@ FIRST = {
     "core": "loop action_goal trajectory stopping drive_compensation",
     "dry_run": "safety",
     "faults": "fault_table recurrence braking holding safety reactions consistency",
-    "following": "action_goal behaviour speed_scaling",
+    "goals": "action_goal behaviour speed_scaling",
     "limits": "holding motion_limits gains safety",
     "loop": "loop action_goal recurrence limits",
     "prediction": "braking safety reactions",
@@ -412,15 +412,14 @@ def main() -> int:
     parser.add_argument("--skip", type=int, default=0, help="how many of them to pass over first (default: 0)")
     chosen = parser.parse_args()
     rooms = list(SETS.get(chosen.rooms, chosen.rooms.split(",")))
-    unknown = [room for room in rooms if room not in ROOMS]
-    if unknown:
+    if unknown := [room for room in rooms if room not in ROOMS]:
         parser.error(f"unknown room {unknown[0]!r}: rooms are {', '.join(ROOMS)}, sets {', '.join(SETS)}")
     rows = run(rooms, chosen.count or COUNTS.get(chosen.rooms, 48), chosen.seed, chosen.jobs, chosen.skip)
-    heads = ("file", "before", "after", "killed by")
     table = [
-        (place.removeprefix("robodyn_ros/"), before[:40], after[:40], verdict) for place, before, after, verdict in rows
+        {"file": place.removeprefix("robodyn_ros/"), "before": before[:40], "after": after[:40], "killed by": verdict}
+        for place, before, after, verdict in rows
     ]
-    report({"Mutants": [dict(zip(heads, row, strict=True)) for row in table]}, False)
+    report({"Mutants": table}, False)
     survived = sum(row[3] == "survived" for row in rows)
     counted = sum(not row[3].startswith(("equivalent", "does not compile")) for row in rows)
     print(f"{survived} of {counted} survived: {survived / max(counted, 1):.1%}")
