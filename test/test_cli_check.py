@@ -188,6 +188,16 @@ def test_a_suspicion_begins_at_its_bound(report, said):
     assert code == (severity == "warning")
 
 
+def test_effort_limits_that_no_pose_needs_are_doubted(report):
+    """The load on the shoulder is 40 N·m, a tenth of which the controller takes for friction."""
+    strong = edited(LIFT, "600", "60000"), ('effort="36"', 'effort="3600"')
+    for limit, gravity, doubted in ((395, "-9.81", False), (415, "-9.81", True), (415, "0", False)):
+        text = changed(*strong, edited(SHOULDER, "96", str(limit)))
+        _, found = report(text, "--gravity", "0", "0", gravity)
+        doubts = [one for one in found["findings"] if "no joint takes more than 9.7% of its" in one["text"]]
+        assert [one["severity"] for one in doubts] == ["note"] * doubted, found["findings"]
+
+
 def test_links_in_a_circle_are_found(check):
     """They hang from each other, and nothing moves them."""
     circle = "".join(arms.link(name) for name in "xy") + "".join(

@@ -13,6 +13,7 @@ import numpy as np
 from robodyn_ros.cli.arm import parse_pose
 from robodyn_ros.cli.check.urdf import Remark, Urdf, UrdfJoint
 from robodyn_ros.control.faults.consistency import afforded, explained_efforts
+from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.laws.gains import JointGains
 from robodyn_ros.control.limits import check_position_limits
 from robodyn_ros.dynamics import CompiledDynamics, Dynamics
@@ -268,6 +269,10 @@ def _motor_line(joint: Joint) -> str:
     return f"Add to the joint {tag} ({source}); {find}"
 
 
+NO_LOAD = 1e-9
+"""Ratio of the load to the effort limit up to which it is rounding: gravity does not act on the joints [-]."""
+
+
 def load_findings(robot: Robot, found: Loads) -> Iterator[Finding]:
     """Findings about joints that cannot hold the arm, or hardly can, and about an ill-conditioned M."""
     for index, joint in enumerate(robot.joints):
@@ -283,6 +288,14 @@ def load_findings(robot: Robot, found: Loads) -> Iterator[Finding]:
             where = ", ".join(f"{value:.2f}" for value in found.worst_poses[index])
             text = f"takes {ratio:.0%} of its effort limit to hold the arm at ({where})"
             yield Finding("warning", title, None, text)
+    most = max((abs(worst) / joint.effort for worst, joint in zip(found.worst, robot.joints, strict=True)), default=0.0)
+    if NO_LOAD < most < (friction := SafetySettings().unknown_friction):
+        text = f"no joint takes more than {100.0 * most:.2g}% of its effort limit to hold the arm, in any pose. The "
+        text += (
+            f"controller takes {friction:.0%} for possible friction, so only its motion shows that a drive fails. If "
+        )
+        text += "the drives are as strong as that, set a smaller unknown_friction; else correct the limits"
+        yield Finding("note", f"robot {robot.name!r}", None, text)
     if found.worst_condition > ILL:
         text = f"the condition of M reaches {found.worst_condition:.2g}: some motion has almost no inertia"
         yield Finding("warning", f"robot {robot.name!r}", None, text)
