@@ -24,6 +24,7 @@ from robodyn_ros.nodes.common.watch import merged_values
 from robodyn_ros.nodes.controller import locked_model
 from robodyn_ros.nodes.controller.cdr import StateReader
 from robodyn_ros.nodes.controller.states import StateMerger
+from robodyn_ros.nodes.simulator.topics import HeldJoints
 
 ARM = ["elevator", "shoulder", "wrist"]
 START = {"elevator": 0.3, "shoulder": -0.9, "wrist": 0.4}
@@ -59,6 +60,23 @@ def test_a_joint_is_locked_within_its_limits(prr):
     assert locked_positions({"locked_joints.shoulder": most}, joints) == {"shoulder": most}
     with pytest.raises(LimitError, match=r"^locked_joints\.shoulder: .*'shoulder'"):
         locked_positions({"locked_joints.shoulder": most + 1e-3}, joints)
+
+
+def test_a_simulated_locked_joint_goes_within_its_limits_and_not_if_it_carries_the_arm(prr):
+    arm, start = rd.load_robot(prr), np.array([0.5, 0.1])
+    joints = rd.robot.LockedJoints(arm, ["shoulder"])
+    held = HeldJoints(MagicMock(), joints, start)
+    for name, position, why in (
+        ("elevator", 0.6, "'elevator' carries the arm and cannot move"),
+        ("shoulder", 0.1, "'shoulder' is not locked; locked are elevator, wrist"),
+        ("wrist", arm.upper[2] + 1e-3, r"2.101 of 'wrist' must be within \[-1.5, 2.1\]"),
+        ("wrist", arm.lower[2] - 1e-3, "must be within"),
+    ):
+        with pytest.raises(InputError, match=why):
+            held._accepted(JointState(name=["wrist", name], position=[0.2, position]))
+    held._on_goal(JointState(name=["wrist"], position=[arm.upper[2]]))
+    held.advance(0.01, rd.create_dynamics("rnea", joints.robot(start)))
+    np.testing.assert_allclose((held.q, held.qd), ([0.5, 0.18], [0.0, 8.0]))
 
 
 @pytest.mark.parametrize("realtime", ["auto", "off"])

@@ -17,6 +17,7 @@ from std_srvs.srv import Trigger
 
 import robodyn_ros as rd
 from robodyn_ros.control.motion.own_motions import PayloadSettings
+from robodyn_ros.errors import NotReadyError
 from robodyn_ros.nodes.common.client_library import LATCHED
 from robodyn_ros.nodes.controller import payload
 from robodyn_ros.nodes.controller.payload import PayloadEstimation
@@ -116,6 +117,29 @@ def test_the_effort_of_an_estimation_has_what_the_drives_add(monkeypatch, prr, t
     with pytest.raises(ZeroDivisionError):
         part._start_motion()
     np.testing.assert_allclose(asked[0], weight, atol=1e-9)
+
+
+def test_an_estimation_needs_an_arm_that_is_held_at_rest_and_says_what_ended_its_motion():
+    part, answers = PayloadEstimation.__new__(PayloadEstimation), []
+    command = SimpleNamespace(reference=object(), state=(np.zeros(2), np.array([0.04, -0.04])))
+    part._loop = SimpleNamespace(state="hold", latest=(0.0, command), law=SimpleNamespace(follows=True), listeners=[1])
+    part._response = None
+    assert part._held() is command
+    for changed, why in (
+        ({"state": "follow"}, "has to be held, but the controller's state is: follow"),
+        ({"latest": None}, "has to be held"),
+        ({"law": SimpleNamespace(follows=False)}, "the control law does not hold the arm"),
+        ({"latest": (0.0, SimpleNamespace(reference=1, state=(0, np.array([0.01, -0.06]))))}, "moves at up to 0.06"),
+    ):
+        usual = part._loop
+        part._loop = SimpleNamespace(**{**vars(usual), **changed})
+        with pytest.raises(NotReadyError, match=why):
+            part._held()
+        part._loop = usual
+    part._loop.listeners, part._goal = [part._keep], SimpleNamespace(outcome="aborted", reason="it was held")
+    part._respond = lambda *answer: answers.append(answer)
+    part._poll()
+    assert answers == [(False, "the motion ended early: it was held")] and part._loop.listeners == []
 
 
 def test_what_the_adaptive_law_learns_is_read_published_frozen_and_saved(graph, arm, tmp_path):

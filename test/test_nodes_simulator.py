@@ -10,13 +10,16 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.parameter import Parameter
 from ros_graph import nanoseconds
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import SetBool, Trigger
 
+from robodyn_ros.errors import NotReadyError
 from robodyn_ros.nodes.common.client_library import LATCHED
+from robodyn_ros.nodes.simulator.node import SimulatorNode
 from robodyn_ros.nodes.simulator.topics import CommandInput
 
 START = {"elevator": 0.5, "shoulder": -0.6, "wrist": 0.3}
@@ -145,6 +148,22 @@ def test_the_time_without_a_command_counts_from_the_first_one_after_a_reset():
     commands._on_commands(Float64MultiArray(data=[1.0]))
     hardware.time = 7.5
     assert commands.take_gap() == 0.5
+
+
+def test_what_the_arm_holds_changes_while_it_moves_where_the_plant_can():
+    node, held, other = (
+        SimulatorNode.__new__(SimulatorNode),
+        Parameter("mismatch.payload_mass", value=2.5),
+        Parameter("x"),
+    )
+    node._hardware = Mock(**{"plant.carries": False})
+    node._check_parameters([other])
+    with pytest.raises(NotReadyError, match=r"^mismatch\.payload_mass: fixed when this plant starts"):
+        node._check_parameters([other, held])
+    node._hardware.plant.carries = True
+    node._check_parameters([other, held])
+    node._on_parameters([other, held])
+    node._hardware.plant.carry.assert_called_once_with(2.5)
 
 
 def test_an_explosion_is_an_error_until_the_reset(graph, prr):

@@ -6,6 +6,7 @@
 import re
 import struct
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -197,6 +198,27 @@ def test_a_trajectory_that_does_not_begin_at_its_start_time_or_is_aborted_is_cou
         "trajectory refused: at its start time: trajectory: its last point has passed (seen 1 times)",
         f"trajectory aborted: {far}; the arm is held where it was (seen 1 times)",
     ]
+
+
+def test_a_trajectory_of_locked_joints_alone_or_overtaken_while_it_was_prepared_is_refused():
+    told, prepared = ReferenceInput.__new__(ReferenceInput), []
+    told.locked, told._node, told._closed = frozenset({"grip"}), Mock(), lambda: ""
+    told._loop, told._requests, told._trajectories = SimpleNamespace(requests=4), -1, Mock()
+    told._answer, told._follow = lambda follow: follow(), prepared.append
+    with pytest.raises(InputError, match="names no joint that is controlled: grip"):
+        told._moved(["grip"], Trajectory([0.0, 1.0], np.zeros((2, 1))))
+    for later, own in ((4, -1), (5, -1), (5, 5)):  # nothing came; a hold; an earlier trajectory
+        told._loop.requests, told._requests = 4, -1
+        told._prepare = lambda data: "prepared"
+        told._receive_trajectory(memoryview(bytes(1 << 16)))
+        told._loop.requests, told._requests = later, own
+        (follow,) = told._trajectories.hand_over.call_args.args
+        if later == own or later == 4:
+            follow()
+        else:
+            with pytest.raises(InputError, match="was replaced by another request while it was prepared"):
+                follow()
+    assert prepared == ["prepared"] * 2
 
 
 def test_long_trajectories_and_messages_cost_no_command(graph, prr):

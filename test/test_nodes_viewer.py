@@ -226,6 +226,20 @@ def asking():
     return node, clients, requests, requests.for_panel(simulated=True, posed=False, push=None, picture=Mock())
 
 
+def test_a_node_that_is_gone_is_named_in_the_page(asking):
+    _, clients, requests, panel = asking
+    for client in clients.values():
+        client.service_is_ready.return_value = False
+    for ask, said in (
+        (lambda: panel.payload(1.0, False), "simulator/set_parameters: there is no such service now"),
+        (lambda: panel.stiffness(2.0), "controller: there is no such node now"),
+    ):
+        ask()
+        requests.send()
+        assert requests.answer == f" — {said}"
+    assert not any(client.call_async.called for client in clients.values())
+
+
 def test_a_motion_that_is_refused_is_said_in_the_page(asking):
     node, _, requests, panel = asking
     tell = node.heard[Log]
@@ -317,7 +331,18 @@ def test_a_plan_of_before_the_viewer_is_shown_though_it_comes_before_the_first_s
     plan.draw()
     (line,) = drawings["MarkDrawing"].return_value.draw.call_args.args[0]
     assert line.layer == "plan"
-    assert drawings["ArmDrawing"].return_value.move.called
+    ghost, drawn = drawings["ArmDrawing"].return_value, drawings["MarkDrawing"].return_value.draw
+    assert ghost.move.called and ghost.show.call_args.args == (True,)
+    for other in ({"joint_names": ["a", "b", "c"]}, {"joint_names": ["wrist", "wrist", "elevator"]}):  # of no use here
+        tell(JointTrajectory(**other, points=from_trajectory(robot.joint_names, motion).points))
+        plan.draw()
+        assert drawn.call_args.args[0] == [line]
+    watch.q = np.array([0.0, 0.1, 0.0])  # the arm leaves the start
+    plan.draw()
+    assert drawn.call_args.args == ((),) and ghost.show.call_args.args == (False,)
+    count = drawn.call_count
+    plan.draw()
+    assert drawn.call_count == count
 
 
 def test_a_push_is_sent_in_the_axes_of_the_tool_and_only_while_the_handle_is_held(monkeypatch):
