@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from arms import PRR
+from broken_dynamics import Faultless
 from industrial import urdfs
 from numpy.testing import assert_allclose
 from truth import Pinocchio
@@ -25,6 +26,7 @@ from robodyn_ros.control.faults.table import TO_CONTACT, FaultReactions
 from robodyn_ros.control.loop_settings import loop_default_values
 from robodyn_ros.control.momentum_observer import ForceTorqueSensor, MomentumObserver, wrench_at
 from robodyn_ros.control.parameter_file import FileParameters
+from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import InputError, NotReadyError
 from robodyn_ros.kinematics import Kinematics, so3
 from robodyn_ros.robot.robot import tip
@@ -49,7 +51,7 @@ class Bench:
     def __init__(self, text: str, law: str = "computed_torque", **options: Any) -> None:
         robot = rd.load_robot(text)
         self.robot, self.n = robot, robot.n
-        dynamics = rd.create_dynamics("rnea", robot)
+        dynamics = options.pop("model", RNEA)(robot)
         self.observer = MomentumObserver(dynamics, options.pop("link", ""), options.pop("gain", 30.0))
         contact = Contact(self.observer, options.pop("thresholds", thresholds(robot.n)))
         given = options.pop("rest", None)
@@ -150,6 +152,20 @@ def test_compiled_and_in_numbers_the_observer_does_the_same() -> None:
             assert_allclose(one.update(*given), other.update(*given), rtol=1e-9, atol=1e-9)
         one.tare(one.efforts.copy())
         assert_allclose(one.update(1e-3, *given[1:]) - one.found, 0.0)
+
+
+def test_with_a_model_in_python_the_loop_feels_the_same_and_begins_anew_where_the_model_fails() -> None:
+    found = []
+    for model in (RNEA, Faultless):
+        bench = Bench(ARMS["prr"], "pd", model=model)
+        bench.push((30.0, -2.0, 5.0))
+        bench.run(0.3)
+        found.append(bench.loop.external)
+    assert np.abs(found[0][: bench.n]).min() > 1.0
+    assert_allclose(found[1], found[0], rtol=1e-9, atol=1e-9)
+    bench.loop.dynamics.coriolis_matrix = lambda *_: 1 / 0  # this law does not call it
+    bench.run(PERIOD)
+    assert not bench.loop.external.any() and bench.loop.fault is None
 
 
 def test_after_a_stop_nobody_is_felt_until_a_state_has_come() -> None:
