@@ -121,6 +121,7 @@ def test_the_path_of_a_urdf_serves_where_a_robot_does(robot: rd.Robot) -> None:
         (lambda robot: rd.simulate(robot, parameters={"payload_mas": 1.0}), "payload_mas"),
         (lambda robot: rd.simulate(robot, to={"wrist": 1.0}, duration=0.01), "limits of the joints"),
         (lambda robot: rd.simulate(robot, duration="long"), "duration: must be real numbers, not 'long'"),
+        (lambda robot: rd.simulate(robot, duration=0.0), "duration: must be above 0 s, and 1e6 s at most, not 0.0"),
         (lambda robot: rd.simulate(robot, parameters=["seed"]), "parameters: must be a dict .*, not list"),
         (lambda robot: rd.compare(robot, "pd"), "controllers: must be a list of names, not 'pd'"),
         (lambda robot: rd.plan(robot, [0.0, 1.0, 0.0], method="magic"), "time-scaling"),

@@ -4,6 +4,7 @@
 """The marks over the picture of an arm, and the shapes of the picture, against Pinocchio and closed forms."""
 
 import re
+from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import MagicMock, Mock
@@ -16,6 +17,7 @@ import pytest
 from arms import random_robot
 from browser import page
 from free_port import free_port
+from imageio.v3 import imread
 from industrial import urdfs
 from numpy.testing import assert_allclose
 from truth import Pinocchio
@@ -24,7 +26,7 @@ import robodyn_ros as rd
 from robodyn_ros.errors import InputError, RobotDescriptionError
 from robodyn_ros.robot.pose import Pose
 from robodyn_ros.view import Overlay
-from robodyn_ros.view.browser import GHOST, NARROW, PANEL, SHEET, on_white, page_head
+from robodyn_ros.view.browser import GHOST, NARROW, PANEL, SHEET, Browser, on_white, page_head
 from robodyn_ros.view.drawing import ArmDrawing
 from robodyn_ros.view.marks import Meshes, Shape, mesh_path, read_mesh, read_shapes
 from robodyn_ros.view.overlay import FULL_ARC
@@ -305,6 +307,18 @@ def test_a_saved_picture_is_on_white_and_holds_what_is_drawn():
     image[2, 3, 3] = 51
     assert on_white(image).tolist() == [[[200, 100, 0], [200, 100, 0]], [[200, 100, 0], [244, 224, 204]]]
     assert (on_white(np.zeros((2, 2, 4), np.uint8)) == 255).all()
+
+
+def test_a_picture_is_saved_in_the_shape_of_the_window_under_the_name_of_the_arm():
+    browser, client = Browser.__new__(Browser), Mock(**{"camera.aspect": 1.5})
+    browser.overlay = Mock(**{"robot.name": "my arm/2"})
+    client.get_render.return_value = np.full((2, 3, 4), 255, np.uint8)
+    browser.send_picture(Mock(client=None))  # a window that is gone
+    browser.send_picture(Mock(client=client))
+    client.get_render.assert_called_once_with(height=1080, width=1620, transport_format="png")
+    name, content = client.send_file_download.call_args.args
+    assert name == "my_arm_2.png" and client.send_file_download.call_args.kwargs == {"save_immediately": True}
+    assert imread(BytesIO(content)).shape == (2, 3, 3)
 
 
 def test_a_plot_is_not_filled_by_noise():
