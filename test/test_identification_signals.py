@@ -15,7 +15,14 @@ import robodyn_ros as rd
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.identification import preparation as signals
-from robodyn_ros.identification.prepared_recording import HIGHEST, LOWEST, cutoff_frequencies, prepare_recording
+from robodyn_ros.identification.estimation.regression import _noise
+from robodyn_ros.identification.prepared_recording import (
+    HIGHEST,
+    LOWEST,
+    _candidates,
+    cutoff_frequencies,
+    prepare_recording,
+)
 from robodyn_ros.identification.recording import RecordedTrack, Recording
 from robodyn_ros.identification.segments import MeanPeriod, Segment
 from robodyn_ros.identification.settings import SignalSettings
@@ -299,3 +306,21 @@ def test_no_cutoff_frequency_is_higher_than_the_rate_of_the_states_allows(ratio)
     found = cutoff_frequencies([SimpleNamespace(step=HIGHEST / (ratio * LOWEST))])
     assert found[0] == LOWEST and (found[1:] <= ratio * LOWEST).all()
     assert (len(found) > 1) == (ratio == 3.0)
+
+
+def test_a_lag_is_a_candidate_where_the_early_section_repeats_itself_within_a_hundredth_of_its_power():
+    """By the differences themselves; the motion is louder later, so that the second repetition is none."""
+    k = np.arange(600)
+    wave = np.column_stack([np.sin(2.0 * np.pi * k / 90.0), 0.5 * np.cos(2.0 * np.pi * k / 90.0)])
+    motion = wave * (1.0 + np.maximum(k - 300.0, 0.0) / 400.0)[:, None]
+    part = motion[90:210]
+    apart = [np.sum((motion[90 + lag : 210 + lag] - part) ** 2) / np.sum(part**2) for lag in range(300)]
+    expected = [lag for lag in range(21, 299) if apart[lag - 1] > apart[lag] <= apart[lag + 1] and apart[lag] < 0.01]
+    assert _candidates(motion, 20) == expected == [90]
+    assert min(apart[150:]) > 0.01
+
+
+def test_the_noise_of_a_joint_without_samples_is_none():
+    residual, joint = np.array([0.2, -0.1, 0.3]), np.array([0, 0, 0])
+    np.testing.assert_allclose(_noise(residual, joint, 2, True, 4.0), [2.0 * 1.4826 * 0.2, 0.0])
+    np.testing.assert_allclose(_noise(residual, joint, 2, False, 4.0), [2.0 * np.sqrt(0.14 / 3.0), 0.0])
