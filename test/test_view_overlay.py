@@ -17,9 +17,9 @@ import pytest
 from arms import random_robot
 from browser import page
 from free_port import free_port
-from imageio.v3 import imread
 from industrial import urdfs
 from numpy.testing import assert_allclose
+from PIL import Image
 from truth import Pinocchio
 
 import robodyn_ros as rd
@@ -318,7 +318,7 @@ def test_a_picture_is_saved_in_the_shape_of_the_window_under_the_name_of_the_arm
     client.get_render.assert_called_once_with(height=1080, width=1620, transport_format="png")
     name, content = client.send_file_download.call_args.args
     assert name == "my_arm_2.png" and client.send_file_download.call_args.kwargs == {"save_immediately": True}
-    assert imread(BytesIO(content)).shape == (2, 3, 3)
+    assert np.asarray(Image.open(BytesIO(content))).shape == (2, 3, 3)
 
 
 def test_a_plot_is_not_filled_by_noise():
