@@ -288,13 +288,12 @@ def load_findings(robot: Robot, found: Loads) -> Iterator[Finding]:
             where = ", ".join(f"{value:.2f}" for value in found.worst_poses[index])
             text = f"takes {ratio:.0%} of its effort limit to hold the arm at ({where})"
             yield Finding("warning", title, None, text)
-    most = max((abs(worst) / joint.effort for worst, joint in zip(found.worst, robot.joints, strict=True)), default=0.0)
+    loads = zip(found.worst, robot.joints, strict=True)
+    most = max((abs(load) / joint.effort for load, joint in loads if joint.effort > 0.0), default=0.0)
     if NO_LOAD < most < (friction := SafetySettings().unknown_friction):
         text = f"no joint takes more than {100.0 * most:.2g}% of its effort limit to hold the arm, in any pose. The "
-        text += (
-            f"controller takes {friction:.0%} for possible friction, so only its motion shows that a drive fails. If "
-        )
-        text += "the drives are as strong as that, set a smaller unknown_friction; else correct the limits"
+        text += f"controller takes {friction:.0%} for possible friction, so only its motion shows that a drive fails. "
+        text += "If the drives are as strong as that, set a smaller unknown_friction; else correct the limits"
         yield Finding("note", f"robot {robot.name!r}", None, text)
     if found.worst_condition > ILL:
         text = f"the condition of M reaches {found.worst_condition:.2g}: some motion has almost no inertia"
