@@ -275,6 +275,7 @@ NO_LOAD = 1e-9
 
 def load_findings(robot: Robot, found: Loads) -> Iterator[Finding]:
     """Findings about joints that cannot hold the arm, or hardly can, and about an ill-conditioned M."""
+    most = 0.0
     for index, joint in enumerate(robot.joints):
         title, limit, unit = f"joint {joint.name!r}", joint.effort, joint.effort_unit
         if not np.isfinite(limit) or limit == 0.0:
@@ -284,12 +285,11 @@ def load_findings(robot: Robot, found: Loads) -> Iterator[Finding]:
                 text = f"cannot hold the arm at {name}: that takes {abs(efforts[index]):.4g} {unit} of {limit:g} {unit}"
                 yield Finding("error", title, None, text)
         ratio = abs(found.worst[index]) / limit
+        most = max(most, ratio)
         if ratio > LITTLE_LEFT:
             where = ", ".join(f"{value:.2f}" for value in found.worst_poses[index])
             text = f"takes {ratio:.0%} of its effort limit to hold the arm at ({where})"
             yield Finding("warning", title, None, text)
-    loads = zip(found.worst, robot.joints, strict=True)
-    most = max((abs(load) / joint.effort for load, joint in loads if joint.effort > 0.0), default=0.0)
     if NO_LOAD < most < (friction := SafetySettings().unknown_friction):
         text = f"no joint takes more than {100.0 * most:.2g}% of its effort limit to hold the arm, in any pose. The "
         text += f"controller takes {friction:.0%} for possible friction, so only its motion shows that a drive fails. "
